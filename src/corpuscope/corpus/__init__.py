@@ -1,0 +1,12 @@
+"""Documents on disk: sources -> store and manifest; docid <-> path; add, update, delete, verify."""
+
+from .corpus import Corpus, Damage, write_whole
+from .document import Document, Entry, count_lines
+from .ingest import Changes
+from .sources import FORMATS, SourceSettings
+from .store import FilesStore
+
+__all__ = [
+    "FORMATS", "Changes", "Corpus", "Damage", "Document", "Entry", "FilesStore", "SourceSettings", "count_lines",
+    "write_whole",
+]  # fmt: skip

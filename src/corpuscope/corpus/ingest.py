@@ -1,0 +1,287 @@
+"""Bring a corpus up to date with its source, in proportion to what changed.
+
+The steps can be cut off anywhere: a document's file is in place before its row, and a unit's fingerprint
+is written with the last of its rows, so that the next run reads again exactly what was not finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from ..errors import UsageError
+from .document import Record, Skipped, Unit, count_lines
+from .manifest import Manifest
+from .paths import distinguished, path_key
+from .sources import Source
+from .store import FilesStore
+
+COMMIT_SECONDS = 1.0
+"""At most this much work is done again after a kill."""
+
+_NAMED_IN_ERRORS = 20
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one run of `index` did, in documents; `bad` holds the rows that could not be read."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    renamed: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+    altered: int = 0
+    bad: list[Skipped] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return self.added + self.changed + self.removed
+
+
+def ingest(
+    source: Source,
+    manifest: Manifest,
+    store: FilesStore,
+    *,
+    settings_key: str,
+    skip_bad: bool = False,
+    progress: Callable[[int, int | None], None] = lambda done, total: None,
+) -> Changes:
+    """Read what changed in `source` into `store` and `manifest`; returns what was done.
+
+    `progress(done, total)` counts units, `total` None while they are still being listed.
+    Raises `UsageError` that names the bad rows unless `skip_bad`; what was good is kept for the next run.
+    """
+    return _Ingest(source, manifest, store, progress).run(settings_key, skip_bad)
+
+
+class _Ingest:
+    """One run. State lives in the manifest and in temporary tables, never in memory by the document."""
+
+    def __init__(
+        self, source: Source, manifest: Manifest, store: FilesStore, progress: Callable[[int, int | None], None]
+    ) -> None:
+        self.source, self.manifest, self.store, self.progress = source, manifest, store, progress
+        self.db = manifest.db
+        self.changes = Changes()
+        self.revision = manifest.revision + 1
+        self.last_commit = time.monotonic()
+
+    def run(self, settings_key: str, skip_bad: bool) -> Changes:
+        resumed = self.manifest.get("unfinished") == "yes"
+        self._begin(settings_key)
+        if resumed:
+            self._sweep()
+        try:
+            total = self._list()
+            self._forget_gone()
+            self._read_pending(total)
+            self._finish(skip_bad)
+        finally:
+            if self.db.in_transaction:
+                self.db.execute("COMMIT")
+        return self.changes
+
+    def _begin(self, settings_key: str) -> None:
+        for table in ("listed(name TEXT PRIMARY KEY, fingerprint TEXT)", "gone(sha256 TEXT PRIMARY KEY, n INTEGER)",
+                      "seen(docid TEXT PRIMARY KEY)"):  # fmt: skip
+            self.db.execute(f"DROP TABLE IF EXISTS temp.{table.split('(')[0]}")
+            self.db.execute(f"CREATE TEMP TABLE {table} WITHOUT ROWID")
+        self.db.execute("BEGIN IMMEDIATE")
+        if self.manifest.get("settings") != settings_key:
+            self.db.execute("UPDATE units SET fingerprint = ''")
+        self.manifest.put("settings", settings_key)
+        self.manifest.put("unfinished", "yes")
+        self._commit()
+
+    def _sweep(self) -> None:
+        """Files that a killed run wrote and never entered; a finished run leaves none."""
+        known = "SELECT 1 FROM documents WHERE path = ?"
+        for path in self.store.files():
+            if not self.db.execute(known, (path,)).fetchone():
+                self.store.remove(path)
+
+    def _list(self) -> int:
+        self.db.execute("DELETE FROM notes WHERE unit = ''")
+        for count, found in enumerate(self.source.units()):
+            if isinstance(found, Unit):
+                name = _storable(found.name)
+                self.db.execute("INSERT OR REPLACE INTO listed VALUES(?, ?)", (name, found.fingerprint))
+            else:
+                self._note("", found)
+            if count % 1000 == 0:
+                self.progress(count, None)
+        return int(self.db.execute("SELECT count(*) FROM listed").fetchone()[0])
+
+    def _forget_gone(self) -> None:
+        gone = "SELECT name FROM units WHERE name NOT IN (SELECT name FROM listed)"
+        for (name,) in self.db.execute(gone).fetchall():
+            self._remove_unseen(name)
+            self.db.execute("DELETE FROM units WHERE name = ?", (name,))
+            self.db.execute("DELETE FROM notes WHERE unit = ?", (name,))
+
+    def _read_pending(self, total: int) -> None:
+        pending = (
+            "SELECT l.name, l.fingerprint FROM listed l LEFT JOIN units u ON u.name = l.name "
+            "WHERE u.fingerprint IS NOT l.fingerprint ORDER BY l.name"
+        )
+        todo = self.db.execute(f"SELECT count(*) FROM ({pending})").fetchone()[0]
+        self._count_unchanged()
+        done = total - todo
+        self.progress(done, total)
+        for name, fingerprint in self._rows(pending):
+            self._read_unit(Unit(_from_storable(name), fingerprint), name)
+            done += 1
+            self.progress(done, total)
+
+    def _rows(self, query: str) -> Iterator[tuple[str, str]]:
+        """Rows of a query over tables that are written meanwhile, a thousand names at a time."""
+        self.db.execute("DROP TABLE IF EXISTS temp.pending")
+        self.db.execute(f"CREATE TEMP TABLE pending AS {query}")
+        cursor = self.db.execute("SELECT name, fingerprint FROM pending ORDER BY rowid")
+        while batch := list(islice(cursor, 1000)):
+            yield from batch
+
+    def _count_unchanged(self) -> None:
+        row = self.db.execute(
+            "SELECT count(*) FROM documents d JOIN listed l ON l.name = d.unit "
+            "JOIN units u ON u.name = l.name AND u.fingerprint = l.fingerprint"
+        ).fetchone()
+        self.changes.unchanged = int(row[0])
+
+    def _read_unit(self, unit: Unit, name: str) -> None:
+        self.db.execute("DELETE FROM notes WHERE unit = ?", (name,))
+        self.db.execute("DELETE FROM seen")
+        clean = True
+        for found in self.source.read(unit):
+            problem = found if isinstance(found, Skipped) else self._put(name, found)
+            if problem:
+                clean &= not problem.bad
+                self._note(name, problem)
+            self._commit_now_and_then()
+        self._remove_unseen(name)
+        # A unit with bad rows is read again next time: they may be repaired, or allowed with --skip-bad.
+        self.db.execute("INSERT OR REPLACE INTO units VALUES(?, ?)", (name, unit.fingerprint if clean else ""))
+
+    def _put(self, unit: str, record: Record) -> Skipped | None:
+        digest = hashlib.sha256(record.data).hexdigest()
+        old = self.db.execute(
+            "SELECT path, sha256, title, metadata, unit, place FROM documents WHERE docid = ?", (record.docid,)
+        ).fetchone()
+        if old and (self._seen(record.docid) or (old[4] != unit and self._owned_elsewhere(old[4]))):
+            return _duplicate(record, digest, first_place=old[5], first_digest=old[1])
+        self.db.execute("INSERT OR IGNORE INTO seen VALUES(?)", (record.docid,))
+        for note in record.notes:
+            self.changes.altered += 1
+            self._write_note(unit, record.where, "altered", note)
+        metadata = json.dumps(record.metadata, ensure_ascii=False, default=str)
+        path = old[0] if old else self._free_path(record)
+        if old and (old[1], old[2], old[3]) == (digest, record.title, metadata):
+            self.db.execute(
+                "UPDATE documents SET unit = ?, place = ? WHERE docid = ?", (unit, record.where, record.docid)
+            )
+            self.changes.unchanged += 1
+            return None
+        self.store.write(path, record.data)
+        values = (record.title, digest, len(record.data), count_lines(record.data), metadata, unit, record.where,
+                  self.revision)  # fmt: skip
+        if old:
+            self.db.execute(
+                "UPDATE documents SET title = ?, sha256 = ?, bytes = ?, lines = ?, metadata = ?, unit = ?, place = ?, "
+                "revision = ? WHERE docid = ?",
+                (*values, record.docid),
+            )
+            self.changes.changed += 1
+        else:
+            self.db.execute(
+                "INSERT INTO documents(docid, path, path_key, title, sha256, bytes, lines, metadata, unit, place, revision) "
+                "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (record.docid, path, path_key(path), *values),
+            )
+            self.changes.added += 1
+            self._match_rename(digest)
+        return None
+
+    def _seen(self, docid: str) -> bool:
+        return self.db.execute("SELECT 1 FROM seen WHERE docid = ?", (docid,)).fetchone() is not None
+
+    def _owned_elsewhere(self, unit: str) -> bool:
+        """Whether another unit that is up to date holds the docid; one still to be read may have lost it."""
+        fresh = "SELECT 1 FROM units u JOIN listed l USING(name) WHERE name = ? AND u.fingerprint = l.fingerprint"
+        return self.db.execute(fresh, (unit,)).fetchone() is not None
+
+    def _free_path(self, record: Record) -> str:
+        path = record.name
+        if self.manifest.path_is_taken(path, record.docid):
+            path = distinguished(path, record.docid)
+        return path
+
+    def _remove_unseen(self, unit: str) -> None:
+        unseen = "SELECT key, path, sha256 FROM documents WHERE unit = ? AND docid NOT IN (SELECT docid FROM seen)"
+        for key, path, digest in self.db.execute(unseen, (unit,)).fetchall():
+            self.store.remove(path)
+            self.db.execute("DELETE FROM documents WHERE key = ?", (key,))
+            self.db.execute("INSERT OR REPLACE INTO removed VALUES(?, ?)", (key, self.revision))
+            self.db.execute("INSERT INTO gone VALUES(?, 1) ON CONFLICT DO UPDATE SET n = n + 1", (digest,))
+            self.changes.removed += 1
+
+    def _match_rename(self, digest: str) -> None:
+        if self.changes.removed and self.db.execute(
+            "UPDATE gone SET n = n - 1 WHERE sha256 = ? AND n > 0", (digest,)
+        ).rowcount:
+            self.changes.renamed += 1
+
+    def _note(self, unit: str, problem: Skipped) -> None:
+        self.changes.skipped += 1
+        if problem.bad:
+            self.changes.bad.append(problem)
+        self._write_note(unit, problem.where, "bad" if problem.bad else "skipped", problem.reason)
+
+    def _write_note(self, unit: str, place: str, kind: str, reason: str) -> None:
+        self.db.execute("INSERT INTO notes VALUES(?, ?, ?, ?)", (unit, _storable(place), kind, reason))
+
+    def _commit_now_and_then(self) -> None:
+        if time.monotonic() - self.last_commit > COMMIT_SECONDS:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self.changes.total:
+            # The revision moves with the first row of it, so that no index can take a half-way state for its own.
+            self.manifest.put("revision", str(self.revision))
+        self.db.execute("COMMIT")
+        self.db.execute("BEGIN IMMEDIATE")
+        self.last_commit = time.monotonic()
+
+    def _finish(self, skip_bad: bool) -> None:
+        if self.changes.bad and not skip_bad:
+            self._commit()
+            raise UsageError(_bad_rows(self.changes.bad))
+        self.manifest.put("unfinished", "no")
+        self._commit()
+
+
+def _duplicate(record: Record, digest: str, *, first_place: str, first_digest: str) -> Skipped:
+    if digest == first_digest:
+        return Skipped(record.where, f"docid {record.docid!r} again, with the same text as {first_place}")
+    return Skipped(record.where, f"docid {record.docid!r} already stands at {first_place} with another text", bad=True)
+
+
+def _bad_rows(bad: list[Skipped]) -> str:
+    named = "; ".join(f"{b.where}: {b.reason}" for b in bad[:_NAMED_IN_ERRORS])
+    more = f"; and {len(bad) - _NAMED_IN_ERRORS} more" if len(bad) > _NAMED_IN_ERRORS else ""
+    return f"{len(bad)} bad rows: {named}{more}. Repair them, or pass --skip-bad to index the others"
+
+
+def _storable(name: str) -> str:
+    """File names are bytes; SQLite holds Unicode. Undecodable bytes travel as private-use characters."""
+    return "".join(chr(ord(c) + 0x1B00) if "\udc80" <= c <= "\udcff" else c for c in name)
+
+
+def _from_storable(name: str) -> str:
+    return "".join(chr(ord(c) - 0x1B00) if "\uf780" <= c <= "\uf7ff" else c for c in name)

@@ -1,0 +1,154 @@
+"""The SQLite manifest: which documents there are, where each came from, and at which revision it changed.
+
+A revision is one run of `index` that changed something. An index remembers the revision it was built
+from, so that it can ask for what changed since.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from .document import Entry
+from .paths import path_key
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS units(name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS notes(unit TEXT NOT NULL, place TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS notes_unit ON notes(unit);
+CREATE TABLE IF NOT EXISTS documents(
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    docid TEXT NOT NULL UNIQUE,
+    path TEXT NOT NULL UNIQUE,
+    path_key TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    lines INTEGER NOT NULL,
+    metadata TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    place TEXT NOT NULL,
+    revision INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS documents_unit ON documents(unit);
+CREATE INDEX IF NOT EXISTS documents_revision ON documents(revision);
+CREATE TABLE IF NOT EXISTS removed(key INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
+"""
+_ENTRY = "key, docid, path, title, sha256, bytes, lines, place"
+_CHUNK = 500
+
+
+class Manifest:
+    """Rows in, rows out; the rules of ingest live in `ingest.py`."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.db = sqlite3.connect(file, timeout=30, isolation_level=None, check_same_thread=False)
+        try:
+            self.db.execute("PRAGMA journal_mode = WAL")
+            self.db.execute("PRAGMA synchronous = NORMAL")
+            self.db.executescript(_SCHEMA)
+        except sqlite3.OperationalError as error:
+            if "readonly" not in str(error) and "unable to open" not in str(error):
+                raise UsageError(f"{file}: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise UsageError(f"{file} is not a corpuscope manifest ({error}); index into a new folder") from error
+
+    def close(self) -> None:
+        self.db.close()
+
+    def get(self, name: str, default: str = "") -> str:
+        row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else default
+
+    def put(self, name: str, value: str) -> None:
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (name, value))
+
+    @property
+    def revision(self) -> int:
+        return int(self.get("revision", "0"))
+
+    def __len__(self) -> int:
+        return int(self.db.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+    def total_bytes(self) -> int:
+        return int(self.db.execute("SELECT coalesce(sum(bytes), 0) FROM documents").fetchone()[0])
+
+    def entries(self) -> Iterator[Entry]:
+        """Every document, in the order of its path."""
+        yield from self._many(f"SELECT {_ENTRY} FROM documents ORDER BY path", ())
+
+    def find(self, docids: Iterable[str]) -> dict[str, Entry]:
+        """docid -> entry, for those that exist."""
+        return {entry.docid: entry for entry in self._where("docid", list(docids))}
+
+    def by_key(self, keys: Sequence[int]) -> dict[int, str]:
+        """key -> docid, for those that exist: what an index needs to name its hits."""
+        found: dict[int, str] = {}
+        for part in _chunks(keys):
+            marks = ",".join("?" * len(part))
+            found.update(self.db.execute(f"SELECT key, docid FROM documents WHERE key IN ({marks})", part))
+        return found
+
+    def paths(self, docids: Sequence[str]) -> list[tuple[str, str]]:
+        """(docid, path) of those that exist: what linking them needs."""
+        found: list[tuple[str, str]] = []
+        for part in _chunks(docids):
+            marks = ",".join("?" * len(part))
+            found += self.db.execute(f"SELECT docid, path FROM documents WHERE docid IN ({marks})", part).fetchall()
+        return found
+
+    def by_path(self, path: str) -> Entry | None:
+        return next(self._where("path", [path]), None)
+
+    def metadata(self, docid: str) -> dict[str, Any]:
+        row = self.db.execute("SELECT metadata FROM documents WHERE docid = ?", (docid,)).fetchone()
+        return json.loads(row[0]) if row else {}
+
+    def changed_since(self, revision: int) -> Iterator[Entry]:
+        """Documents added or changed after `revision`, in the order of their keys."""
+        yield from self._many(f"SELECT {_ENTRY} FROM documents WHERE revision > ? ORDER BY key", (revision,))
+
+    def count_changed_since(self, revision: int) -> int:
+        row = self.db.execute("SELECT count(*) FROM documents WHERE revision > ?", (revision,)).fetchone()
+        return int(row[0])
+
+    def removed_since(self, revision: int) -> Iterator[int]:
+        """Keys of documents removed after `revision`."""
+        for row in self.db.execute("SELECT key FROM removed WHERE revision > ?", (revision,)):
+            yield int(row[0])
+
+    def notes(self) -> Iterator[tuple[str, str, str]]:
+        """(place, 'skipped' | 'bad' | 'altered', reason) of everything that did not go in as it was."""
+        yield from self.db.execute("SELECT place, kind, reason FROM notes ORDER BY rowid")
+
+    def path_is_taken(self, path: str, docid: str) -> bool:
+        """Whether another document's path equals this one, lies below it or above it, case folded."""
+        key = path_key(path)
+        above = [key[: i if i > 0 else None] for i, char in enumerate(key) if char == "/"]
+        marks = ",".join("?" * (len(above) + 1))
+        same = f"SELECT 1 FROM documents WHERE path_key IN ({marks}) AND docid != ?"
+        if self.db.execute(same, (*above, key, docid)).fetchone():
+            return True
+        # "0" is the character after "/": every path below `key` sorts between the two.
+        below = "SELECT 1 FROM documents WHERE path_key > ? AND path_key < ? AND docid != ? LIMIT 1"
+        return self.db.execute(below, (key + "/", key + "0", docid)).fetchone() is not None
+
+    def _where(self, column: str, values: Sequence[str]) -> Iterator[Entry]:
+        for part in _chunks(values):
+            marks = ",".join("?" * len(part))
+            yield from self._many(f"SELECT {_ENTRY} FROM documents WHERE {column} IN ({marks})", part)
+
+    def _many(self, query: str, values: Sequence[Any]) -> Iterator[Entry]:
+        for row in self.db.execute(query, values):
+            yield Entry(*row)
+
+
+def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]

@@ -1,0 +1,127 @@
+"""Documents as files: one UTF-8 file each under `text/`, hard-linked into workspaces.
+
+A changed document is a new file renamed over the old one, so a workspace that holds the old inode keeps
+reading what it imported. Files are written read-only: they share their inode with every workspace.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..errors import SetupError
+
+_TEMPORARY = ".corpuscope-new"
+_FICLONE = 0x40049409
+
+
+class FilesStore:
+    """The files under `root` (`my.corpus/text`)."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._known: set[str] = set()
+        self._link = "link"
+
+    def write(self, path: str, data: bytes) -> None:
+        """Put `data` at `path`, replacing what was there at once."""
+        self._make_folder(path)
+        target = f"{self.root}/{path}"
+        temporary = f"{self.root}/{_TEMPORARY}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(handle, view) :]
+            os.fchmod(handle, 0o444)
+        except OSError as error:
+            raise _disk_error(error, self.root) from error
+        finally:
+            os.close(handle)
+        os.rename(temporary, target)
+
+    def read(self, path: str) -> bytes:
+        with open(f"{self.root}/{path}", "rb") as file:
+            return file.read()
+
+    def remove(self, path: str) -> None:
+        """Delete the file at `path` and the folders that this empties."""
+        Path(self.root, path).unlink(missing_ok=True)
+        folder = Path(self.root, path).parent
+        while folder != self.root and folder.exists() and not any(folder.iterdir()):
+            folder.rmdir()
+            folder = folder.parent
+        self._known.clear()
+
+    def files(self) -> Iterator[str]:
+        """Paths of all files, in no order."""
+        for folder, _, names in os.walk(self.root):
+            prefix = os.path.relpath(folder, self.root)
+            yield from (name if prefix == "." else f"{prefix}/{name}" for name in names)
+
+    def materialize(self, paths: Iterable[str], into: Path) -> int:
+        """Hard-link these documents below `into`, keeping their paths; a copy where links cannot be.
+
+        Returns how many are new there. A document that left the store meanwhile is passed over.
+        """
+        new = 0
+        made: set[str] = set()
+        source, target = f"{self.root}/", f"{into}/"
+        for path in paths:
+            folder = path.rpartition("/")[0]
+            if folder not in made:
+                os.makedirs(target + folder, exist_ok=True)
+                made.add(folder)
+            try:
+                new += self._place(source + path, target + path)
+            except FileExistsError:
+                continue
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise _disk_error(error, into) from error
+        return new
+
+    @property
+    def links(self) -> bool:
+        """False once `materialize` had to copy: the workspace is on another file system than the corpus."""
+        return self._link == "link"
+
+    def copy_always(self) -> None:
+        """Never link again. For `--sandbox=off`, where nothing keeps a command from writing to a file."""
+        self._link = "copy"
+
+    def _place(self, source: str, target: str) -> bool:
+        if self._link == "link":
+            try:
+                os.link(source, target)
+                return True
+            except OSError as error:
+                if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP):
+                    raise
+                if error.errno != errno.EMLINK:
+                    self._link = "copy"
+        with open(source, "rb") as old, open(target, "xb") as new:
+            try:
+                fcntl.ioctl(new.fileno(), _FICLONE, old.fileno())
+            except OSError:
+                shutil.copyfileobj(old, new, 1 << 20)
+        return True
+
+    def _make_folder(self, path: str) -> None:
+        folder = path.rpartition("/")[0]
+        if folder not in self._known:
+            os.makedirs(f"{self.root}/{folder}", exist_ok=True)
+            self._known.add(folder)
+
+
+def _disk_error(error: OSError, where: Path) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return SetupError(f"no space left for {where}: free some and run the same command again; nothing is lost")
+    if error.errno in (errno.EACCES, errno.EROFS):
+        return SetupError(f"cannot write to {where} ({error.strerror}): choose another place")
+    return error
