@@ -79,8 +79,8 @@ class Corpus:
         reader = open_source(origin, settings)
         _claim(root, origin)
         with _one_at_a_time(root):
-            config = {"format": FORMAT, "source": str(origin.resolve()), "language": language, **settings.as_dict()}
-            write_whole(root / CONFIG, _toml(config))
+            config = {"format": FORMAT, "source": str(origin.resolve()), "language": language}
+            write_whole(root / CONFIG, _toml(config) + "\n[settings]\n" + _toml(settings.as_dict()))
             corpus = cls(root.resolve(), config)
             changes = ingest(
                 reader,

@@ -65,7 +65,11 @@ class _Ingest:
     """One run. State lives in the manifest and in temporary tables, never in memory by the document."""
 
     def __init__(
-        self, source: Source, manifest: Manifest, store: FilesStore, progress: Callable[[int, int | None], None]
+        self,
+        source: Source,
+        manifest: Manifest,
+        store: FilesStore,
+        progress: Callable[[int, int | None], None],
     ) -> None:
         self.source, self.manifest, self.store, self.progress = source, manifest, store, progress
         self.db = manifest.db
@@ -172,7 +176,8 @@ class _Ingest:
     def _put(self, unit: str, record: Record) -> Skipped | None:
         digest = hashlib.sha256(record.data).hexdigest()
         old = self.db.execute(
-            "SELECT path, sha256, title, metadata, unit, place FROM documents WHERE docid = ?", (record.docid,)
+            "SELECT path, sha256, title, metadata, unit, place FROM documents WHERE docid = ?",
+            (record.docid,),
         ).fetchone()
         if old and (self._seen(record.docid) or (old[4] != unit and self._owned_elsewhere(old[4]))):
             return _duplicate(record, digest, first_place=old[5], first_digest=old[1])
@@ -200,7 +205,8 @@ class _Ingest:
             self.changes.changed += 1
         else:
             self.db.execute(
-                "INSERT INTO documents(docid, path, path_key, title, sha256, bytes, lines, metadata, unit, place, revision) "
+                "INSERT INTO documents"
+                "(docid, path, path_key, title, sha256, bytes, lines, metadata, unit, place, revision) "
                 "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (record.docid, path, path_key(path), *values),
             )
@@ -232,9 +238,10 @@ class _Ingest:
             self.changes.removed += 1
 
     def _match_rename(self, digest: str) -> None:
-        if self.changes.removed and self.db.execute(
-            "UPDATE gone SET n = n - 1 WHERE sha256 = ? AND n > 0", (digest,)
-        ).rowcount:
+        if (
+            self.changes.removed
+            and self.db.execute("UPDATE gone SET n = n - 1 WHERE sha256 = ? AND n > 0", (digest,)).rowcount
+        ):
             self.changes.renamed += 1
 
     def _note(self, unit: str, problem: Skipped) -> None:

@@ -17,7 +17,9 @@ MAX_COMPONENT_BYTES = 200
 MAX_PATH_BYTES = 1000
 """Far below PATH_MAX (4096), so that a workspace can live deep in a tree."""
 
-_UNSAFE = re.compile(r"""[\x00-\x1f\x7f-\x9f"'`$\\!:*?<>|/\ufffd\u2028\u2029\u200b-\u200f\u202a-\u202e\ud800-\udfff]+""")
+_UNSAFE = re.compile(
+    r"""[\x00-\x1f\x7f-\x9f"'`$\\!:*?<>|/\ufffd\u2028\u2029\u200b-\u200f\u202a-\u202e\ud800-\udfff]+"""
+)
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 

@@ -45,9 +45,8 @@ def to_utf8(data: bytes) -> tuple[bytes, tuple[str, ...]] | None:
         return _from_legacy(data)
     if b"\0" not in data:
         return data, ()
-    encoding = _bare_utf16(data)
-    if encoding:
-        return _finish(data.decode(encoding, "replace"), "converted from UTF-16")
+    if utf16 := _bare_utf16(data):
+        return _finish(data.decode(utf16, "replace"), "converted from UTF-16")
     return None if _control_share(data) > MAX_CONTROL_SHARE else _finish(data.decode())
 
 
@@ -85,9 +84,8 @@ def _bare_utf16(data: bytes) -> str | None:
 
 
 def _from_legacy(data: bytes) -> tuple[bytes, tuple[str, ...]] | None:
-    encoding = _bare_utf16(data) if b"\0" in data else None
-    if encoding:
-        return _finish(data.decode(encoding, "replace"), "converted from UTF-16")
+    if b"\0" in data and (utf16 := _bare_utf16(data)):
+        return _finish(data.decode(utf16, "replace"), "converted from UTF-16")
     if _control_share(data) > MAX_CONTROL_SHARE:
         return None
     mostly = data[:_SAMPLE].decode("utf-8", "replace")

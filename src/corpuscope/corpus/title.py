@@ -10,7 +10,8 @@ _FRONT_TITLE = re.compile(r"^title:\s*[\"']?(?P<title>.+?)[\"']?\s*$", re.MULTIL
 _HTML_TITLE = re.compile(r"<title[^>]*>(?P<title>.*?)</title>", re.DOTALL | re.IGNORECASE)
 _ATX = re.compile(r"^#{1,3}[ \t]+(?P<title>\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _UNDERLINED = re.compile(
-    r"^(?P<over>([=\-~^\"'`*+#])\2{2,}[ \t]*\n)?[ \t]*(?P<title>\S[^\n]*?)[ \t]*\n(?P<line>[=\-~^\"'`*+#])(?P=line){2,}[ \t]*$",
+    r"^(?P<over>([=\-~^\"'`*+#])\2{2,}[ \t]*\n)?[ \t]*(?P<title>\S[^\n]*?)[ \t]*\n"
+    r"(?P<line>[=\-~^\"'`*+#])(?P=line){2,}[ \t]*$",
     re.MULTILINE,
 )
 

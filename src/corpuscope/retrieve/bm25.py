@@ -182,7 +182,9 @@ class Bm25:
             build.add_text_field("unspaced", tokenizer_name="bigrams", index_option="freq")
             self._index = tantivy.Index(build.build(), path=str(self.folder))
         except (OSError, ValueError) as error:
-            raise SetupError(f"cannot open the index in {self.folder} ({error}); delete that folder and index again") from error
+            raise SetupError(
+                f"cannot open the index in {self.folder} ({error}); delete that folder and index again"
+            ) from error
         self._index.register_tokenizer("words", self.analysis.words)
         self._index.register_tokenizer("bigrams", self.analysis.bigrams)
         return self._index

@@ -70,5 +70,7 @@ def _guess(file: Path) -> str:
     suffixes = [s.lower() for s in file.suffixes if s.lower() != ".gz"]
     kind = _BY_SUFFIX.get(suffixes[-1] if suffixes else "")
     if kind is None:
-        raise UsageError(f"cannot tell the format of {file}; say it with --format {'|'.join(FORMATS[2:])}, or give its folder")
+        raise UsageError(
+            f"cannot tell the format of {file}; say it with --format {'|'.join(FORMATS[2:])}, or give its folder"
+        )
     return kind

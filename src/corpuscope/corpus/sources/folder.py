@@ -57,7 +57,11 @@ class FolderSource:
             if converter_installed():
                 converted = convert(file)
                 if isinstance(converted, str):
-                    data, name, notes = converted.encode(), docid + ".md", (f"converted from {suffix[1:]} to Markdown",)
+                    data, name, notes = (
+                        converted.encode(),
+                        docid + ".md",
+                        (f"converted from {suffix[1:]} to Markdown",),
+                    )
                 elif suffix not in HTML:
                     return Skipped(docid, converted.reason)
                 else:

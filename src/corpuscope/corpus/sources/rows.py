@@ -74,7 +74,9 @@ class RowsSource:
             return Skipped(where, f"{text_field} of docid {docid!r} is empty")
         data, notes = clean_text(text)
         title = (_plain(row.values.get(title_field)) if title_field else "") or guess_title(text)
-        metadata = {k: v for k, v in row.values.items() if k not in (text_field, docid_field, title_field) and v is not None}
+        metadata = {
+            k: v for k, v in row.values.items() if k not in (text_field, docid_field, title_field) and v is not None
+        }
         url = row.values.get("url")
         path = row_name(docid, title, url if isinstance(url, str) else None)
         return Record(docid, path, title, data, where, metadata, notes)

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pathspec
 
@@ -32,7 +33,7 @@ def unit_of(name: str, info: os.stat_result) -> Unit:
 
 
 def _walk(
-    root: str, prefix: str, wanted: pathspec.PathSpec | None, unwanted: pathspec.PathSpec
+    root: str, prefix: str, wanted: pathspec.PathSpec[Any] | None, unwanted: pathspec.PathSpec[Any]
 ) -> Iterator[Unit | Skipped]:
     folder = os.path.join(root, prefix)
     try:
@@ -75,7 +76,12 @@ def _not_content(entry: os.DirEntry[str]) -> str:
 
 def _kind(path: str, mode: int, root: str) -> str:
     if not stat.S_ISLNK(mode):
-        names = {stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
+        names = {
+            stat.S_IFIFO: "FIFO",
+            stat.S_IFSOCK: "socket",
+            stat.S_IFCHR: "device",
+            stat.S_IFBLK: "device",
+        }
         return f"{names.get(stat.S_IFMT(mode), 'special file')}, not opened"
     target = os.path.realpath(path)
     if not os.path.exists(target):

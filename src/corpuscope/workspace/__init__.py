@@ -1,0 +1,13 @@
+"""The bounded file space W, the sandbox around it, and the tools an agent gets."""
+
+from .execute import Outcome, execute
+from .output import clean
+from .sandbox import Limits, Sandbox, bubblewrap, ripgrep
+from .shell import interactive_shell
+from .tools import Observation, Tool, bash_tool, read_tool, rise_tools, search_tool
+from .workspace import Workspace
+
+__all__ = [
+    "Limits", "Observation", "Outcome", "Sandbox", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "execute",
+    "interactive_shell", "read_tool", "ripgrep", "rise_tools", "search_tool",
+]  # fmt: skip

