@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from ..errors import SetupError, UsageError
 from .document import Document, Entry
 from .ingest import Changes, ingest
@@ -79,8 +81,13 @@ class Corpus:
         reader = open_source(origin, settings)
         _claim(root, origin)
         with _one_at_a_time(root):
-            config = {"format": FORMAT, "source": str(origin.resolve()), "language": language}
-            write_whole(root / CONFIG, _toml(config) + "\n[settings]\n" + _toml(settings.as_dict()))
+            config = {
+                "format": FORMAT,
+                "source": str(origin.resolve()),
+                "language": language,
+                "settings": settings.as_dict(),
+            }
+            write_whole(root / CONFIG, tomli_w.dumps(config))
             corpus = cls(root.resolve(), config)
             changes = ingest(
                 reader,
@@ -181,8 +188,3 @@ def _one_at_a_time(root: Path) -> Iterator[None]:
 def _settings_key(settings: SourceSettings) -> str:
     chosen = {k: v for k, v in settings.as_dict().items() if k != "skip_bad"}
     return json.dumps([PIPELINE, chosen], sort_keys=True)
-
-
-def _toml(values: dict[str, Any]) -> str:
-    """Strings, numbers, booleans and lists of strings, which JSON writes as TOML reads them."""
-    return "".join(f"{name} = {json.dumps(value, ensure_ascii=True)}\n" for name, value in values.items())

@@ -4,10 +4,10 @@ from .execute import Outcome, execute
 from .output import clean
 from .sandbox import Limits, Sandbox, bubblewrap, ripgrep
 from .shell import interactive_shell
-from .tools import Observation, Tool, bash_tool, read_tool, rise_tools, search_tool
+from .tools import MalformedCall, Observation, Tool, bash_tool, read_tool, rise_tools, search_tool
 from .workspace import Workspace
 
 __all__ = [
-    "Limits", "Observation", "Outcome", "Sandbox", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "execute",
+    "Limits", "MalformedCall", "Observation", "Outcome", "Sandbox", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "execute",
     "interactive_shell", "read_tool", "ripgrep", "rise_tools", "search_tool",
 ]  # fmt: skip

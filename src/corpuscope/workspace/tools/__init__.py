@@ -5,9 +5,9 @@ from ..workspace import Workspace
 from .bash import bash_tool
 from .read import read_tool
 from .search import search_tool
-from .tool import Observation, Tool
+from .tool import MalformedCall, Observation, Tool
 
-__all__ = ["Observation", "Tool", "bash_tool", "read_tool", "rise_tools", "search_tool"]
+__all__ = ["MalformedCall", "Observation", "Tool", "bash_tool", "read_tool", "rise_tools", "search_tool"]
 
 
 def rise_tools(workspace: Workspace, retriever: Retriever, k: int = 1000) -> dict[str, Tool]:

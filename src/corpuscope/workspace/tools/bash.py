@@ -20,9 +20,9 @@ MAX_COMMAND = 100_000
 """Bytes; the kernel takes 128 KiB as one argument."""
 
 DESCRIPTION = """Run a bash command in the workspace folder, which holds the files that search imported: rg, grep, \
-sed, awk, find, head, sort, python3 where installed, pipes. Files there are read-only; /tmp is yours to \
-write. No network. Output is cut at {output:,} characters and a command is stopped after {seconds:g} s, so narrow it: rg -n -i PATTERN, \
-rg -l, rg -c, rg -o '.{{0,80}}PATTERN.{{0,80}}', sed -n '10,40p' FILE, | head."""
+sed, awk, find, head, sort, python3 where installed, pipes. Files there are read-only; /tmp is yours to write. No \
+network. Output is cut at {output:,} characters and a command is stopped after {seconds:g} s, so narrow it: \
+rg -n -i PATTERN, rg -l, rg -c, rg -o '.{{0,80}}PATTERN.{{0,80}}', sed -n '10,40p' FILE, | head."""
 
 
 class BashArguments(BaseModel):

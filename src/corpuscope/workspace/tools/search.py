@@ -63,7 +63,12 @@ def _search(
     parts.append(f"Workspace: {len(workspace):,} files ({len(new):,} new).")
     data = {
         "queries": [
-            {"query": query, "found": len(ranking), "top": [hit.docid for hit in top]}
+            {
+                "query": query,
+                "found": len(ranking),
+                "top": [hit.docid for hit in top],
+                "paths": [entries[hit.docid].path for hit in top if hit.docid in entries],
+            }
             for query, ranking, top in zip(queries, rankings, tops, strict=True)
         ],
         "imported": new,

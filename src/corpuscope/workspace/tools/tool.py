@@ -12,6 +12,10 @@ from pydantic import BaseModel, ValidationError
 from ...errors import ToolError
 
 
+class MalformedCall(ToolError):
+    """The call itself cannot be understood: no such tool, no JSON, fields missing or of the wrong kind (case M2)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """`text` goes to the model; `data` (plain JSON values) to metrics and viewer, so that nobody parses prose."""
@@ -41,7 +45,7 @@ class Tool:
     async def call(self, arguments: str | Mapping[str, Any] | None) -> Observation:
         """Run with arguments as the model typed them (JSON text or an object).
 
-        Raises `ToolError` that says how to repair the call (case M2).
+        Raises `MalformedCall`, or the tool's own `ToolError`; both say how to repair the call.
         """
         return await self.run(self._parse(arguments))
 
@@ -51,16 +55,16 @@ class Tool:
             try:
                 values = json.loads(values)
             except ValueError as error:
-                raise ToolError(f"the arguments of {self.name} are not JSON ({error}); {self._usage()}") from error
+                raise MalformedCall(f"the arguments of {self.name} are not JSON ({error}); {self._usage()}") from error
         if not isinstance(values, Mapping):
-            raise ToolError(f"the arguments of {self.name} must be a JSON object; {self._usage()}")
+            raise MalformedCall(f"the arguments of {self.name} must be a JSON object; {self._usage()}")
         try:
             return self.arguments.model_validate(values)
         except ValidationError as error:
             wrong = "; ".join(
                 f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg'].lower()}" for e in error.errors()[:4]
             )
-            raise ToolError(f"wrong arguments for {self.name} ({wrong}); {self._usage()}") from error
+            raise MalformedCall(f"wrong arguments for {self.name} ({wrong}); {self._usage()}") from error
 
     def _usage(self) -> str:
         shown = {

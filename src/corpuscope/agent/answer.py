@@ -1,0 +1,132 @@
+"""The final reply, taken apart: explanation, exact answer, confidence, and citations checked against W."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from ..workspace import Workspace
+
+_FIELD = re.compile(
+    r"^[ \t>*_#-]*(?P<name>explanation|exact answer|answer|confidence)[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CITATION = re.compile(r"\[(?P<inside>[^\n]+?)\](?!\()")
+_LINES = re.compile(r"^(?P<path>.+?)(?::|,?\s+)(?:lines?\s*)?L?(?P<first>\d+)(?:\s*[-–—]\s*L?(?P<last>\d+))?$", re.I)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+class Citation(BaseModel):
+    """Lines `first` to `last` (1-based, inclusive) of a document; None cites the whole of it.
+
+    `problem` is '' for lines of a document of W, else what is wrong with the citation.
+    """
+
+    path: str
+    first: int | None = None
+    last: int | None = None
+    docid: str | None = None
+    problem: str = ""
+
+    def __str__(self) -> str:
+        if self.first is None:
+            return self.path
+        return f"{self.path}:{self.first}" + ("" if self.last in (None, self.first) else f"-{self.last}")
+
+
+class Answer(BaseModel):
+    """DCI's answer format. `confidence` is in percent; what the model left out is '' or None."""
+
+    explanation: str = ""
+    exact_answer: str = ""
+    confidence: float | None = None
+    citations: list[Citation] = []
+
+    def __str__(self) -> str:
+        return self.exact_answer or self.explanation
+
+
+class _Lines(NamedTuple):
+    path: str
+    first: int | None
+    last: int | None
+
+
+def parse_answer(text: str, workspace: Workspace) -> Answer:
+    """Read a final reply. One without the fields is all explanation; it cites all the same."""
+    fields: dict[str, str] = {}
+    found = list(_FIELD.finditer(text))
+    for match, following in zip(found, [*found[1:], None], strict=True):
+        name = match["name"].lower().removeprefix("exact ")
+        fields[name] = text[match.end() : following.start() if following else len(text)].strip().rstrip("*_ ")
+    preamble = text[: found[0].start()].strip() if found else text.strip()
+    explanation = fields.get("explanation", "")
+    return Answer(
+        explanation="\n\n".join(part for part in (preamble, explanation) if part),
+        exact_answer=fields.get("answer", ""),
+        confidence=_percent(fields.get("confidence", "")),
+        citations=_citations(text, workspace),
+    )
+
+
+def _percent(text: str) -> float | None:
+    number = _NUMBER.search(text)
+    if not number:
+        return None
+    value = float(number[0])
+    if value <= 1.0 and "%" not in text and "." in number[0]:
+        value *= 100
+    return min(value, 100.0)
+
+
+def _citations(text: str, workspace: Workspace) -> list[Citation]:
+    found: dict[str, Citation] = {}
+    for match in _CITATION.finditer(text):
+        for lines in _inside(match["inside"], workspace):
+            citation = _checked(lines, workspace)
+            found.setdefault(str(citation), citation)
+    return list(found.values())
+
+
+def _inside(inside: str, workspace: Workspace) -> list[_Lines]:
+    """What one pair of brackets cites: nothing, a document, or several separated by `;` or `,`."""
+    # Titles hold brackets, and so do the paths made from them: take the part behind the last one that fits.
+    for start in [0, *(i + 1 for i, char in enumerate(inside) if char == "[")]:
+        whole = _split(inside[start:])
+        if workspace.has(whole.path):
+            return [whole]
+    parts = [_split(part) for part in re.split(r"\s*[;,]\s*", inside.rpartition("[")[2]) if part.strip()]
+    return [
+        p for p in parts if workspace.has(p.path) or p.first is not None or re.search(r"[^\s/]/|\.\w{1,8}$", p.path)
+    ]
+
+
+def _split(text: str) -> _Lines:
+    text = text.strip().strip("`*\"'")
+    match = _LINES.match(text)
+    if not match:
+        return _Lines(_relative(text), None, None)
+    first = int(match["first"])
+    return _Lines(_relative(match["path"].strip("`")), first, int(match["last"] or first))
+
+
+def _relative(path: str) -> str:
+    return path.removeprefix("./").removeprefix("/w/")
+
+
+def _checked(lines: _Lines, workspace: Workspace) -> Citation:
+    values: dict[str, Any] = lines._asdict()
+    if not workspace.has(lines.path):
+        return Citation(**values, problem="not in the workspace")
+    entry = workspace.corpus.manifest.by_path(lines.path)
+    if entry is None:
+        return Citation(**values, problem="no longer in the corpus")
+    values["docid"] = entry.docid
+    if lines.first is not None and lines.last is not None:
+        if not 1 <= lines.first <= lines.last:
+            return Citation(**values, problem=f"lines {lines.first} to {lines.last} are not a range")
+        if lines.last > entry.lines:
+            return Citation(**values, problem=f"the document has {entry.lines} lines")
+    return Citation(**values)

@@ -1,0 +1,122 @@
+"""One request to a model: retried with back-off, its usage and money counted (case J2)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pydantic_ai import direct, exceptions
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+
+from ..errors import CorpuscopeError, SetupError
+
+_OVERFLOW = re.compile(
+    r"context.{0,20}(length|window|size)|prompt is too long|too many (input )?tokens|maximum.{0,40}token", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits of `first`, 2 x `first`, 4 x `first` ... seconds, at most `longest`, some of it by chance."""
+
+    tries: int = 7
+    first: float = 1.0
+    longest: float = 60.0
+
+    def wait(self, failed: int, asked: float | None) -> float:
+        """Seconds before the next try after `failed` failures; what the provider asks for is the least."""
+        own = min(self.longest, self.first * 2.0 ** (failed - 1)) * random.uniform(0.75, 1.25)
+        return max(own, asked or 0.0)
+
+
+class ContextOverflow(Exception):
+    """The model's context window is full: the caller must send less."""
+
+
+class ModelFailed(Exception):
+    """The provider fails, and trying again did not help."""
+
+
+async def request(
+    model: Model,
+    messages: Sequence[ModelMessage],
+    settings: ModelSettings,
+    parameters: ModelRequestParameters,
+    *,
+    backoff: Backoff,
+    seconds_left: Callable[[], float],
+    on_retry: Callable[[str, float], None],
+) -> ModelResponse:
+    """The model's reply. `on_retry(error, wait)` is told of each failure.
+
+    Raises `ContextOverflow`, `ModelFailed`, `TimeoutError` when the time is used up, and `SetupError` for
+    what only a person can repair: a refused key, an unknown model, no credit.
+    """
+    failed = 0
+    while True:
+        try:
+            async with asyncio.timeout(max(0.0, seconds_left())):
+                return await direct.model_request(
+                    model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
+                )
+        except exceptions.ModelContextWindowExceededError as error:
+            raise ContextOverflow(str(error)) from error
+        except (exceptions.ModelAPIError, exceptions.UnexpectedModelBehavior) as error:
+            if _overflowed(error):
+                raise ContextOverflow(str(error)) from error
+            if person := _for_a_person(error):
+                raise person from error
+            failed += 1
+            if not _passing(error) or failed >= backoff.tries:
+                raise ModelFailed(_one_line(error)) from error
+            wait = backoff.wait(failed, getattr(error, "retry_after", None))
+            if wait >= seconds_left():
+                raise ModelFailed(f"{_one_line(error)} (asked to wait {wait:.0f} s, more than is left)") from error
+            on_retry(_one_line(error), wait)
+            await asyncio.sleep(wait)
+
+
+def price(response: ModelResponse) -> float | None:
+    """US dollars for one reply by public list prices, None where they or its usage are not known."""
+    from .scout import SCOUT
+
+    if response.model_name == SCOUT:
+        return 0.0
+    try:
+        return float(response.cost().total_price)
+    except (LookupError, ValueError, AssertionError):
+        return None
+
+
+def _overflowed(error: Exception) -> bool:
+    return (
+        isinstance(error, exceptions.ModelHTTPError)
+        and error.status_code in (400, 413)
+        and bool(_OVERFLOW.search(str(error)))
+    )
+
+
+def _for_a_person(error: Exception) -> CorpuscopeError | None:
+    if isinstance(error, exceptions.ModelAuthenticationError):
+        return SetupError(f"the provider refuses the API key: check it ({_one_line(error)})")
+    if isinstance(error, exceptions.ModelNotFoundError):
+        return SetupError(f"the provider does not know this model: check --model ({_one_line(error)})")
+    if isinstance(error, exceptions.ModelQuotaExceededError):
+        return SetupError(f"no credit left at the provider: add some, then --resume ({_one_line(error)})")
+    return None
+
+
+def _passing(error: Exception) -> bool:
+    """Whether the same request may succeed later."""
+    if isinstance(error, exceptions.ModelHTTPError):
+        return error.status_code in (408, 409, 425, 429) or error.status_code >= 500
+    return not isinstance(error, exceptions.ContentFilterError)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

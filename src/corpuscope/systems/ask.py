@@ -1,0 +1,118 @@
+"""One question through one system: corpus, workspace, tools, model and loop put together."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+
+from ..agent import Agent, Backoff, Event, Result, default_model, open_model
+from ..corpus import Corpus
+from ..errors import UsageError
+from ..retrieve import Bm25, Retriever
+from ..workspace import Workspace, bubblewrap, rise_tools
+from .run import Run, query_id
+from .system import DEFAULT, System, load_system
+
+
+async def ask_async(
+    corpus: Corpus | str | Path,
+    question: str = "",
+    *,
+    system: str | System = DEFAULT,
+    model: str | Model = "",
+    base_url: str = "",
+    run: str | Path | None = None,
+    resume: bool = False,
+    sandboxed: bool = True,
+    on_event: Callable[[Event], None] = lambda event: None,
+    backoff: Backoff | None = None,
+) -> Result:
+    """Answer `question` from `corpus`; the trajectory stays in the folder `run`.
+
+    `model` is a `provider:model` string, `scout`, a name that the OpenAI-compatible server at `base_url` knows, or a
+    pydantic-ai model. Without one, the key in the environment decides; without a key, the scout. With `resume` the run goes on with the
+    settings it was started with, and a finished one returns its result.
+    Raises `CorpuscopeError` for what a person has to repair.
+    """
+    corpus = corpus if isinstance(corpus, Corpus) else Corpus.open(corpus)
+    if resume:
+        if run is None:
+            raise UsageError("--resume needs the folder of the run: --run DIR")
+        current = Run.open(Path(run))
+        question = _same_question(question, current.question())
+        _same_corpus(corpus, current)
+        if finished := current.finished(query_id(question)):
+            return finished
+    else:
+        if not question.strip():
+            raise UsageError("the question is empty")
+        chosen = system if isinstance(system, System) else load_system(system)
+        name = model if isinstance(model, str) else model.model_name
+        name = name or (_first_model(base_url) if base_url else default_model())
+        folder = (
+            Path(run) if run else corpus.root / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{query_id(question)[2:8]}"
+        )
+        answers = open_model(name, base_url) if isinstance(model, str) else model
+        current = Run.create(folder, corpus, chosen, name, base_url, sandboxed)
+    if resume:
+        answers = open_model(current.settings.model, current.settings.base_url) if isinstance(model, str) else model
+    return await _answer(corpus, question, current, answers, on_event, backoff or Backoff())
+
+
+def ask(corpus: Corpus | str | Path, question: str = "", **options: object) -> Result:
+    """`ask_async` for callers without an event loop."""
+    return asyncio.run(ask_async(corpus, question, **options))  # type: ignore[arg-type]
+
+
+async def _answer(
+    corpus: Corpus, question: str, run: Run, model: Model, on_event: Callable[[Event], None], backoff: Backoff
+) -> Result:
+    settings = run.settings
+    if settings.sandboxed:
+        bubblewrap()  # a machine that cannot make a sandbox says so before anything is spent
+    retriever: Retriever = Bm25(corpus)
+    retriever.update()
+    identity = query_id(question)
+    with Workspace(corpus, sandboxed=settings.sandboxed) as workspace:
+        tools = rise_tools(workspace, retriever, settings.system.k)
+        agent = Agent(
+            model=model,
+            tools={name: tools[name] for name in settings.system.tools},
+            workspace=workspace,
+            system_prompt=settings.system.prompt,
+            events=run.events(identity),
+            budget=settings.system.budget,
+            settings=ModelSettings(**settings.system.settings),  # type: ignore[typeddict-item]
+            backoff=backoff,
+            on_event=on_event,
+        )
+        result = await agent.run(question)
+    run.write_answer(identity, result)
+    return result
+
+
+def _same_question(given: str, recorded: str) -> str:
+    if given and given != recorded:
+        raise UsageError(f"this run asks another question ({recorded!r}); leave the question out to resume it")
+    return recorded
+
+
+def _same_corpus(corpus: Corpus, run: Run) -> None:
+    if str(corpus.root) != run.settings.corpus:
+        raise UsageError(f"this run works on {run.settings.corpus}, not on {corpus.root}")
+
+
+def _first_model(base_url: str) -> str:
+    """The model a server offers, for people who serve one."""
+    import httpx
+
+    try:
+        reply = httpx.get(base_url.rstrip("/") + "/models", timeout=10)
+        return str(reply.raise_for_status().json()["data"][0]["id"])
+    except (httpx.HTTPError, ValueError, LookupError) as error:
+        raise UsageError(f"{base_url} does not list its models ({error}); name one with --model") from error
