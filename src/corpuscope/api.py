@@ -1,13 +1,11 @@
-"""What a program imports: `from corpuscope import Corpus, Workspace, ask`."""
+"""The corpus a program opens: documents and their search engine in one."""
 
 from __future__ import annotations
 
 from . import corpus as _corpus
 from .retrieve import Bm25, Hit
-from .systems import ask, ask_async
-from .workspace import Workspace
 
-__all__ = ["Corpus", "Workspace", "ask", "ask_async"]
+__all__ = ["Corpus"]
 
 
 class Corpus(_corpus.Corpus):

@@ -19,6 +19,7 @@ from .answer import Answer, parse_answer
 from .budget import Budget, Spent, StopReason
 from .context import Policy, level3
 from .request import Backoff, ContextOverflow, ModelFailed, price, request
+from .scout import SCOUT
 from .trajectory import Event, EventLog, Past, dump_response, read_events, replay
 
 MAX_MALFORMED_TURNS = 5
@@ -95,6 +96,7 @@ class _Run:
     past: Past
     log: EventLog
     started: float
+    left_out: tuple[int, int, int] = (0, 0, 0)
 
     def record(self, kind: str, **values: object) -> None:
         event = {"type": kind, "seconds": round(self.seconds(), 3), **values}
@@ -155,13 +157,11 @@ class _Run:
     async def _ask(self) -> ModelResponse:
         while True:
             kept = self.agent.policy(self.past.messages, self.past.overflows)
-            if kept.removed_characters:
-                self.record(
-                    "context",
-                    blanked=kept.blanked,
-                    removed_characters=kept.removed_characters,
-                    overflows=self.past.overflows,
-                )
+            left_out = (kept.blanked, kept.removed_characters, self.past.overflows)
+            if left_out != self.left_out:
+                self.left_out = left_out
+                names = ("blanked", "removed_characters", "overflows")
+                self.record("context", **dict(zip(names, left_out, strict=True)))
             try:
                 return await request(
                     self.agent.model,
@@ -180,6 +180,8 @@ class _Run:
     def _count(self, response: ModelResponse) -> None:
         spent, usage = self.past.spent, response.usage
         spent.model_calls += 1
+        if response.model_name == SCOUT:
+            return  # no tokens, no money
         spent.input_tokens += usage.input_tokens
         spent.cached_tokens += usage.cache_read_tokens
         spent.cache_write_tokens += usage.cache_write_tokens

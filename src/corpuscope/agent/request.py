@@ -83,10 +83,6 @@ async def request(
 
 def price(response: ModelResponse) -> float | None:
     """US dollars for one reply by public list prices, None where they or its usage are not known."""
-    from .scout import SCOUT
-
-    if response.model_name == SCOUT:
-        return 0.0
     try:
         return float(response.cost().total_price)
     except (LookupError, ValueError, AssertionError):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import tomli_w
 
@@ -48,7 +48,7 @@ class Corpus:
         self.store = FilesStore(root / "text")
 
     @classmethod
-    def open(cls, path: str | Path) -> Corpus:
+    def open(cls, path: str | Path) -> Self:
         """Open the corpus at `path`. Raises `UsageError` where there is none, or one of another format."""
         root = Path(path).resolve()
         file = root / CONFIG
@@ -71,7 +71,7 @@ class Corpus:
         *,
         language: str = "english",
         progress: Callable[[int, int | None], None] = lambda done, total: None,
-    ) -> tuple[Corpus, Changes]:
+    ) -> tuple[Self, Changes]:
         """Make or update the corpus at `into` from `source`; the indexes follow in `retrieve`.
 
         Raises `UsageError` when `into` holds something else, or bad rows without `skip_bad`.
@@ -102,7 +102,7 @@ class Corpus:
     def close(self) -> None:
         self.manifest.close()
 
-    def __enter__(self) -> Corpus:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -109,10 +109,13 @@ def _same_corpus(corpus: Corpus, run: Run) -> None:
 
 def _first_model(base_url: str) -> str:
     """The model a server offers, for people who serve one."""
-    import httpx
+    import json
+    from urllib.request import urlopen
 
+    if not base_url.startswith(("http://", "https://")):
+        raise UsageError(f"--base-url {base_url} is no URL; it looks like http://127.0.0.1:8000/v1")
     try:
-        reply = httpx.get(base_url.rstrip("/") + "/models", timeout=10)
-        return str(reply.raise_for_status().json()["data"][0]["id"])
-    except (httpx.HTTPError, ValueError, LookupError) as error:
+        with urlopen(base_url.rstrip("/") + "/models", timeout=10) as reply:
+            return str(json.load(reply)["data"][0]["id"])
+    except (OSError, ValueError, LookupError) as error:
         raise UsageError(f"{base_url} does not list its models ({error}); name one with --model") from error

@@ -75,7 +75,7 @@ def choose(candidates: Sequence[Window], weight: Mapping[str, float], most: int)
 
         def gain(window: Window, covered: set[str] = covered, seen: set[str] = seen) -> float:
             new = sum(weight[t] for t in window.terms - covered)
-            return (window.score + 2 * new) * (0.6 if window.path in seen else 1.0)
+            return (window.score + new) * (0.6 if window.path in seen else 1.0)
 
         best = max(rest, key=gain)
         rest.remove(best)

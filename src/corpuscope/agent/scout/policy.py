@@ -30,12 +30,17 @@ from .short import short_answer
 DOCUMENTS = 10
 """Documents grepped closely at each hop."""
 
+PATTERNS = 8
+"""Terms grepped for, the rarest: with common ones the matches of a long document do not fit one observation."""
+
 READS = 6
 CONTEXT = 12
 """Lines read before and after a window."""
 
-SPANS = 4
+SPANS = 5
 """Passages returned."""
+
+SECOND_QUERIES = 6
 
 _ANALYSIS = Analysis("english")
 
@@ -82,7 +87,18 @@ def _count(question: Question, turns: list[list[Call]]) -> _Planned:
         return []
     terms = " ".join(shlex.quote(term) for term in question.terms)
     command = f'rg --files | wc -l; for term in {terms}; do echo "$(rg -ilF -e "$term" | wc -l) $term"; done'
-    return [("bash", {"command": command})]
+    planned = [("bash", {"command": command})]
+    if question.names:
+        patterns = " ".join(f"-e {shlex.quote(name)}" for name in question.names)
+        planned.append(
+            (
+                "bash",
+                {
+                    "command": f"rg --files | rg -iF {patterns} | awk '{{print length, $0}}' | sort -n | head -5 | cut -d' ' -f2-"
+                },
+            )
+        )
+    return planned
 
 
 def _grep(question: Question, turns: list[list[Call]]) -> _Planned:
@@ -90,8 +106,10 @@ def _grep(question: Question, turns: list[list[Call]]) -> _Planned:
     weight = _weights(question, turns)
     known = {call.arguments["command"] for turn in turns for call in turn if call.name == "bash"}
     planned = []
-    for path in _ranked(turns[-1:] if len(turns) > 4 else turns)[:DOCUMENTS]:
-        terms = sorted((t for t in weight if weight[t] > 0), key=lambda t: -weight[t])
+    named = turns[1][1].text.split("\n") if len(turns) == 2 and len(turns[1]) > 1 else []
+    named = [path for path in named if path and not path.startswith("[")]
+    for path in dict.fromkeys([*named, *_ranked(turns[-1:] if len(turns) > 4 else turns)[:DOCUMENTS]]):
+        terms = sorted((t for t in weight if weight[t] > 0), key=lambda t: -weight[t])[:PATTERNS]
         if not terms:
             return []
         patterns = " ".join(f"-e {shlex.quote(term)}" for term in terms)
@@ -115,22 +133,25 @@ def _read(question: Question, turns: list[list[Call]]) -> _Planned:
 
 def _second_search(question: Question, turns: list[list[Call]]) -> _Planned:
     """Names that the best passages bring in, each with the part of the question they leave open."""
-    weight = _weights(question, turns)
-    best = _passages(question, turns, weight)[:READS]
-    if not best:
-        return []
-    covered = holds(best[0][0].text, question.terms)
+    names = _names(question, turns)
+    best = _passages(question, turns, _weights(question, turns))
+    covered = holds(best[0][0].text, question.terms) if best else frozenset()
     left = [term for term in question.terms if term not in covered] or list(question.terms)
-    names: dict[str, float] = {}
+    open_part = _words_of(question, left)
+    queries = [f"{name.replace('.', ' ')} {open_part}" for name in names]
+    return [("search", {"queries": [*queries, open_part]})] if open_part or queries else []
+
+
+def _names(question: Question, turns: list[list[Call]]) -> list[str]:
+    """Identifiers in the best passages of the first hop that the question does not have: what it may have meant."""
+    first_hop = turns[:4]
+    found: dict[str, float] = {}
     asked = question.text.lower()
-    for passage, score in best:
+    for passage, score in _passages(question, first_hop, _weights(question, first_hop))[:READS]:
         for name in dict.fromkeys(IDENTIFIER.findall(passage.text)):
             if name.lower() not in asked:
-                names[name] = names.get(name, 0.0) + score
-    chosen = sorted(names, key=lambda name: -names[name])[:4]
-    open_part = _words_of(question, left)
-    queries = [f"{name.replace('.', ' ')} {open_part}" for name in chosen]
-    return [("search", {"queries": [*queries, open_part][:5]})] if open_part or queries else []
+                found[name] = found.get(name, 0.0) + score
+    return sorted(found, key=lambda name: -found[name])[:SECOND_QUERIES]
 
 
 def _answer(question: Question, turns: list[list[Call]]) -> str:
@@ -168,15 +189,15 @@ def _quoted(passage: Passage) -> str:
 
 
 def _passages(question: Question, turns: list[list[Call]], weight: dict[str, float]) -> list[tuple[Passage, float]]:
-    """(passage, score) of all that was read, best first. A heading or a title speaks for the paragraph below it."""
+    """(passage, score) of all that was read, best first. A heading and the path speak for the paragraph below them."""
     found: dict[tuple[str, int], tuple[Passage, float]] = {}
     for call in (call for turn in turns for call in turn if call.name == "read" and call.data):
         previous = ""
         for passage in passages(call.arguments["path"], call.text):
-            inside = holds(passage.text, question.terms)
-            above = holds(previous, question.terms) - inside
+            inside = holds(passage.text, weight)
+            around = holds(f"{previous} {passage.path}", weight) - inside
             length = 1 + len(passage.text) / 1500
-            score = (sum(weight.get(t, 0.0) for t in inside) + 0.3 * sum(weight.get(t, 0.0) for t in above)) / length
+            score = (sum(weight.get(t, 0.0) for t in inside) + 0.5 * sum(weight.get(t, 0.0) for t in around)) / length
             if inside and not _is_heading(passage):
                 found[passage.path, passage.first] = (passage, score)
             previous = passage.text if _is_heading(passage) else previous
@@ -190,6 +211,7 @@ def _is_heading(passage: Passage) -> bool:
 
 
 def _weights(question: Question, turns: list[list[Call]]) -> dict[str, float]:
+    """Of the question's terms by how rare they are in W, and after the first hop of the names it brought."""
     if len(turns) < 2 or not turns[1]:
         return dict.fromkeys(question.terms, 1.0)
     rows = turns[1][0].text.split("\n")
@@ -199,7 +221,11 @@ def _weights(question: Question, turns: list[list[Call]]) -> dict[str, float]:
         if number.isdigit() and term in question.terms:
             counts[term] = int(number)
     documents = int(rows[0]) if rows[0].strip().isdigit() else 1
-    return weights(counts, documents) or dict.fromkeys(question.terms, 1.0)
+    weight = weights(counts, documents) or dict.fromkeys(question.terms, 1.0)
+    if len(turns) > 4:
+        heaviest = max(weight.values())
+        weight |= {name.lower(): heaviest for name in _names(question, turns)}
+    return weight
 
 
 def _windows(question: Question, turn: Sequence[Call], weight: dict[str, float]) -> list[Window]:

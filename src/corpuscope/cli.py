@@ -1,0 +1,198 @@
+"""The command line: parses, calls the library, prints. Imports of the library wait until they are needed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import __version__
+
+app = typer.Typer(
+    help="Let an agent answer hard questions from a document collection by working on the text itself.\n\n"
+    "Example:\n\n"
+    "  corpuscope index docs/ --into my.corpus\n\n"
+    '  corpuscope ask my.corpus "Which release first ...?"',
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+CorpusPath = Annotated[Path, typer.Argument(help="A corpus made by `corpuscope index`.", metavar="CORPUS")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON value on standard output, for machines.")]
+NoSandbox = Annotated[
+    str, typer.Option("--sandbox", help="`off` runs commands unprotected: only for documents and models you trust.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something fails.")] = False,
+) -> None:
+    if version:
+        print(f"corpuscope {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def index(
+    source: Annotated[
+        Path, typer.Argument(help="A folder of documents, or a .jsonl, .parquet, .csv, .tsv or TREC file.")
+    ],
+    into: Annotated[Path, typer.Option("--into", help="The corpus to make or to bring up to date.")],
+    format: Annotated[str, typer.Option(help="auto, folder, jsonl, parquet, csv, tsv or trec.")] = "auto",
+    docid_field: Annotated[str, typer.Option(help="The field that holds the docid. [guessed]")] = "",
+    text_field: Annotated[str, typer.Option(help="The field that holds the text. [guessed]")] = "",
+    title_field: Annotated[str, typer.Option(help="The field that holds the title. [guessed]")] = "",
+    include: Annotated[list[str] | None, typer.Option(help="Only files that match this glob; may be repeated.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="No file that matches this glob; may be repeated.")] = None,
+    language: Annotated[str, typer.Option(help="Whose word endings the search folds; `none` folds none.")] = "english",
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Index the good rows in spite of bad ones.")] = False,
+    report: Annotated[Path | None, typer.Option(help="Write every skipped or altered document to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Make a corpus from documents, or bring it up to date with them.
+
+    Running it again does work in proportion to what changed.
+
+    Examples:
+
+      corpuscope index docs/ --into docs.corpus --exclude '*.min.js'
+
+      corpuscope index rows.jsonl --into rows.corpus --text-field body
+    """
+    from .commands.index import index_command
+
+    index_command(
+        source, into, format=format, docid_field=docid_field, text_field=text_field, title_field=title_field,
+        include=tuple(include or ()), exclude=tuple(exclude or ()), language=language, skip_bad=skip_bad,
+        report=report, as_json=json,
+    )  # fmt: skip
+
+
+@app.command()
+def search(
+    corpus: CorpusPath,
+    queries: Annotated[list[str], typer.Argument(help="Each is ranked by itself.", metavar="QUERY...")],
+    k: Annotated[int, typer.Option("-k", help="Documents for each query.", min=1)] = 10,
+    json: Json = False,
+) -> None:
+    """Rank the corpus for each query.
+
+    Example:
+
+      corpuscope search docs.corpus "session backend" "cache alias" -k 5
+    """
+    from .commands.search import search_command
+
+    search_command(corpus, queries, k=k, as_json=json)
+
+
+@app.command()
+def ask(
+    corpus: CorpusPath,
+    question: Annotated[str, typer.Argument(help="May be left out with --resume.")] = "",
+    system: Annotated[str, typer.Option(help="A named system, or a .toml file of one's own.")] = "rise-bm25",
+    model: Annotated[str, typer.Option(help="provider:model, or `scout` (no language model). [by the key set]")] = "",
+    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server, such as http://127.0.0.1:8000/v1.")] = "",
+    run: Annotated[Path | None, typer.Option(help="Keep the trajectory here. [CORPUS/runs/...]")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --run.")] = False,
+    max_cost: Annotated[float | None, typer.Option(help="Stop at this many US dollars.")] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Stop after this many model calls.", min=1)] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop after this long.")] = None,
+    sandbox: NoSandbox = "on",
+    json: Json = False,
+) -> None:
+    """Let an agent answer a question, with citations as path:line-line.
+
+    Examples:
+
+      corpuscope ask docs.corpus "Which setting ...?"
+
+      corpuscope ask docs.corpus "..." --model anthropic:claude-sonnet-4-5 --max-cost 0.50
+
+      corpuscope ask docs.corpus "..." --base-url http://127.0.0.1:8000/v1
+
+      corpuscope ask docs.corpus --run runs/one --resume
+    """
+    from .commands.ask import ask_command
+
+    ask_command(
+        corpus, question, system=system, model=model, base_url=base_url, run=run, resume=resume, max_cost=max_cost,
+        max_calls=max_calls, max_seconds=max_seconds, sandboxed=_sandboxed(sandbox), as_json=json,
+    )  # fmt: skip
+
+
+@app.command()
+def shell(
+    corpus: CorpusPath,
+    queries: Annotated[list[str], typer.Argument(help="Sub-queries whose documents fill the workspace.")],
+    command: Annotated[str, typer.Option("-c", help="Run this one command instead of a shell.")] = "",
+    k: Annotated[int, typer.Option("-k", help="Documents for each query.", min=1)] = 1000,
+    sandbox: NoSandbox = "on",
+) -> None:
+    """Work in the bounded workspace an agent would get.
+
+    Examples:
+
+      corpuscope shell docs.corpus "session backend"
+
+      corpuscope shell docs.corpus "session backend" -c "rg -n cached_db | head"
+    """
+    from .commands.shell import shell_command
+
+    shell_command(corpus, queries, command=command, k=k, sandboxed=_sandboxed(sandbox))
+
+
+@app.command()
+def doctor(
+    corpus: Annotated[Path | None, typer.Argument(help="A corpus to look over too.", metavar="[CORPUS]")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Read every document and compare it.")] = False,
+    json: Json = False,
+) -> None:
+    """Check the sandbox, ripgrep, keys and a corpus, and say what to do.
+
+    Example:
+
+      corpuscope doctor docs.corpus
+    """
+    from .commands.doctor import doctor_command
+
+    doctor_command(corpus, verify=verify, as_json=json)
+
+
+def _sandboxed(choice: str) -> bool:
+    if choice not in ("on", "off"):
+        raise typer.BadParameter("on or off", param_hint="--sandbox")
+    return choice == "on"
+
+
+def main() -> None:
+    """The console script. What a person must act on is one line on standard error and a non-zero exit code."""
+    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] if debug else sys.argv[1:]
+    from .errors import CorpuscopeError
+
+    try:
+        app(arguments, standalone_mode=True)
+    except CorpuscopeError as error:
+        if debug:
+            raise
+        print(f"corpuscope: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("corpuscope: interrupted; what is done is kept, run the same command again to go on", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    except OSError as error:
+        if debug:
+            raise
+        print(f"corpuscope: {error.filename or ''}: {error.strerror or error}".replace(": :", ":"), file=sys.stderr)
+        sys.exit(3)

@@ -1,0 +1,81 @@
+"""`corpuscope ask`: each call as it happens, then the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..agent import StopReason, default_model
+from ..api import Corpus
+from ..errors import CorpuscopeError, UsageError
+from ..systems import System, ask_async, load_system, result_json
+from .live import LiveView
+
+_HELP = {
+    StopReason.MODEL_CALLS: "the model-call budget is used up; raise it with --max-calls",
+    StopReason.WALL_CLOCK: "the time is used up; raise it with --max-seconds",
+    StopReason.MONEY: "the money is used up; raise it with --max-cost",
+    StopReason.CONTEXT_OVERFLOW: "the conversation no longer fits the model's context window",
+    StopReason.MALFORMED_CALLS: "the model kept making calls that cannot be understood; try another model",
+    StopReason.EMPTY_REPLY: "the model replied with nothing",
+    StopReason.MODEL_ERROR: "the model's server failed; go on later with --resume",
+}
+
+
+def ask_command(
+    path: Path,
+    question: str,
+    *,
+    system: str,
+    model: str,
+    base_url: str,
+    run: Path | None,
+    resume: bool,
+    max_cost: float | None,
+    max_calls: int | None,
+    max_seconds: float | None,
+    sandboxed: bool,
+    as_json: bool,
+) -> None:
+    if not resume and not question.strip():
+        raise UsageError('no question: corpuscope ask CORPUS "question"')
+    chosen = _limited(load_system(system), max_cost, max_calls, max_seconds)
+    with Corpus.open(path) as corpus:
+        if not resume and not (model or base_url) and default_model() == "scout":
+            print(
+                "no API key in the environment: the scout answers, a fixed search policy and not a language model. "
+                "For one: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or serve a model and add --base-url",
+                file=sys.stderr,
+            )
+        view = LiveView(corpus, quiet=as_json)
+        result = asyncio.run(
+            ask_async(
+                corpus,
+                question,
+                system=chosen,
+                model=model,
+                base_url=base_url,
+                run=run,
+                resume=resume,
+                sandboxed=sandboxed,
+                on_event=view.show,
+            )
+        )
+        if as_json:
+            print(json.dumps(result_json(result), ensure_ascii=False))
+        else:
+            view.answer(result)
+    if result.stop_reason is not StopReason.ANSWERED:
+        detail = f" ({result.detail})" if result.detail else ""
+        raise CorpuscopeError(f"no answer: {_HELP.get(result.stop_reason, result.stop_reason.value)}{detail}")
+
+
+def _limited(system: System, max_cost: float | None, max_calls: int | None, max_seconds: float | None) -> System:
+    limits = {"dollars": max_cost, "model_calls": max_calls, "seconds": max_seconds}
+    chosen: dict[str, Any] = {name: limit for name, limit in limits.items() if limit is not None}
+    if any(limit <= 0 for limit in chosen.values()):
+        raise UsageError("a limit must be above zero")
+    return system.model_copy(update={"budget": system.budget.model_copy(update=chosen)})

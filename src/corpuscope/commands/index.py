@@ -1,0 +1,93 @@
+"""`corpuscope index`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ..api import Corpus
+from ..corpus import Changes, SourceSettings
+from ..errors import SetupError, UsageError
+from ..retrieve import LANGUAGES, Bm25
+from .progress import progress
+
+_SHOWN = 10
+"""Notes printed; `--report` has all of them."""
+
+
+def index_command(
+    source: Path, into: Path, *, language: str, report: Path | None, as_json: bool, **settings: Any
+) -> None:
+    if language not in LANGUAGES:
+        raise UsageError(f"no stemmer for {language!r}; choose one of {', '.join(LANGUAGES)}")
+    started = time.monotonic()
+    try:
+        with progress("reading documents") as done:
+            corpus, changes = Corpus.build(source, into, SourceSettings(**settings), language=language, progress=done)
+    except UsageError:
+        if report and (into / "manifest.sqlite").exists():
+            with Corpus.open(into) as unfinished:
+                _write_report(unfinished, report)
+        raise
+    with corpus:
+        with progress("indexing") as done:
+            Bm25(corpus).update(done)
+        if report:
+            _write_report(corpus, report)
+        if as_json:
+            print(json.dumps(_summary(corpus, changes, time.monotonic() - started), ensure_ascii=False))
+        else:
+            _print(corpus, changes, into, time.monotonic() - started, report)
+        if not len(corpus):
+            raise UsageError(f"no documents in {source}: see what was passed over with --report FILE")
+
+
+def _summary(corpus: Corpus, changes: Changes, seconds: float) -> dict[str, Any]:
+    counts = ("added", "changed", "removed", "renamed", "unchanged", "skipped", "altered")
+    return {
+        "corpus": str(corpus.root),
+        "documents": len(corpus),
+        "bytes": corpus.manifest.total_bytes(),
+        "revision": corpus.revision,
+        **{name: getattr(changes, name) for name in counts},
+        "seconds": round(seconds, 3),
+    }
+
+
+def _print(corpus: Corpus, changes: Changes, into: Path, seconds: float, report: Path | None) -> None:
+    megabytes = corpus.manifest.total_bytes() / 1e6
+    print(f"{into}: {len(corpus):,} documents, {megabytes:,.1f} MB, in {seconds:.1f} s")
+    parts = [f"{getattr(changes, name):,} {name}" for name in ("added", "changed", "removed", "unchanged")]
+    print("  " + ", ".join(parts) + (f" ({changes.renamed:,} of them renamed)" if changes.renamed else ""))
+    notes = list(_first(corpus.manifest.notes(), _SHOWN + 1))
+    for place, kind, reason in notes[:_SHOWN]:
+        print(f"  {kind}: {_printable(place)}: {_printable(reason)}")
+    if len(notes) > _SHOWN and not report:
+        print("  more were skipped or altered: --report FILE lists them all")
+    if report:
+        print(f"  skipped and altered documents: {report}")
+
+
+def _first(items: Any, most: int) -> Any:
+    for count, item in enumerate(items):
+        if count == most:
+            return
+        yield item
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _write_report(corpus: Corpus, file: Path) -> None:
+    try:
+        with file.open("w", encoding="utf-8") as out:
+            for place, kind, reason in corpus.manifest.notes():
+                row = {"where": place, "what": kind, "reason": reason}
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise SetupError(f"cannot write the report to {file}: {error.strerror}") from error
+    sys.stdout.flush()

@@ -1,0 +1,41 @@
+"""`corpuscope shell`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..api import Corpus
+from ..errors import UsageError
+from ..retrieve import searchable
+from ..workspace import Workspace, bubblewrap, clean, execute, interactive_shell
+
+
+def shell_command(path: Path, queries: Sequence[str], *, command: str, k: int, sandboxed: bool) -> None:
+    if not any(map(searchable, queries)):
+        raise UsageError("the query is empty: there is no word in it to search for")
+    if sandboxed:
+        bubblewrap()
+    with Corpus.open(path) as corpus, Workspace(corpus, sandboxed=sandboxed) as workspace:
+        workspace.add(hit.docid for ranking in corpus.search(*queries, k=k) for hit in ranking)
+        if command:
+            sys.exit(_run(workspace, command))
+        print(f"{len(workspace):,} files of {len(corpus):,} in the workspace; /tmp is yours to write; exit leaves it.")
+        sys.stdout.flush()
+        sys.exit(interactive_shell(workspace))
+
+
+def _run(workspace: Workspace, command: str) -> int:
+    try:
+        outcome = execute(workspace.sandbox, command, workspace.sandbox.limits.seconds)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    sys.stdout.write(clean(outcome.output))
+    sys.stdout.flush()
+    if outcome.total_bytes > len(outcome.output):
+        print(f"corpuscope: only the first {len(outcome.output):,} bytes are shown", file=sys.stderr)
+    if outcome.stopped:
+        print(f"corpuscope: stopped: {outcome.stopped}", file=sys.stderr)
+        return 124
+    return outcome.exit_code if outcome.exit_code is not None and outcome.exit_code >= 0 else 1
