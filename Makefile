@@ -1,0 +1,41 @@
+# Both commands set up all they need in a private virtual environment: make demo, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-all lint bench clean
+
+demo: $(VENV)/.demo
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n auto -m "not slow"
+
+test-all: $(VENV)/.dev
+	$(BIN)/pytest -n auto
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .demo
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "corpuscope needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	@echo "Setting up $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "Installing what the tests need ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[convert,parquet]' --group dev
+	@touch $@ $(VENV)/.demo
