@@ -8,17 +8,30 @@ from collections.abc import Mapping, Sequence
 
 from .evidence import Passage
 
-_KINDS: tuple[tuple[str, str], ...] = (
-    (r"\b(?:which|what) (?:\w+ ){0,2}settings?\b|\bsetting (?:is|does|names?|gives?|sets?)\b|name of the setting", r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b"),
-    (r"\b(?:which|what|in which) (?:\w+ ){0,2}(?:version|release)\b", r"(?<![\d.])\d+\.\d+(?:\.\d+)?(?![\d.]*\d)"),
-    (r"\bhow (?:many|much|long|large|often)\b|\b(?:which|what) (?:\w+ ){0,3}(?:number|count|value of|limit|size|port)\b|\biteration count\b", r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w.]*\w|%)"),
-    (r"\b(?:which|what) (?:\w+ ){0,2}(?:year|date|day)\b|^when\b", r"\b(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|December)(?: \d{1,2},?)?(?: \d{4})?\b|\b(?:1[5-9]|20)\d\d\b"),
-    (r"\b(?:which|what) (?:\w+ ){0,2}(?:class|middleware|model|backend|field|exception|view|mixin|validator|hasher)\b", r"\b[A-Z][a-z0-9]+(?:[A-Z]+[a-z0-9]*)+\b"),
-    (r"\b(?:which|what) (?:\w+ ){0,2}(?:function|method|command|option|module|argument|parameter|package|attribute|header)\b", r"\b\w+(?:[._-]\w+)+(?:\(\))?|``[^`\s]+``"),
-    (r"\bdefaults?(?: value)?\b", r"``[^`\n]{1,40}``|'[^'\n]{1,40}'|\b\d[\d,.]*\d\b"),
-    (r"^who\b|\bwhich (?:person|author|man|woman|scientist|artist|writer|player|actor)\b", r"\b[A-Z]\w+(?: (?:[A-Z]\.|[a-z]{2,3}|[A-Z]\w+)){1,3}\b"),
-    (r"^where\b|\b(?:which|what) (?:city|country|place|town|river|state)\b", r"\b[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}\b"),
-)  # fmt: skip
+_WHAT = r"\b(?:which|what) (?:\w+ ){0,2}"
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_NAME = r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b"
+_VERSION = r"(?<![\d.])\d+\.\d+(?:\.\d+)?(?![\d.]*\d)"
+_AMOUNT = r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w.]*\w|%)"
+_DATE = rf"\b(?:\d{{1,2}} )?{_MONTH}(?: \d{{1,2}},?)?(?: \d{{4}})?\b|\b(?:1[5-9]|20)\d\d\b"
+_CAMEL = r"\b[A-Z][a-z0-9]+(?:[A-Z]+[a-z0-9]*)+\b"
+_CODE = r"\b\w+(?:[._-]\w+)+(?:\(\))?|``[^`\s]+``"
+_VALUE = r"``[^`\n]{1,40}``|'[^'\n]{1,40}'|\b\d[\d,.]*\d\b"
+_PERSON = r"\b[A-Z]\w+(?: (?:[A-Z]\.|[a-z]{2,3}|[A-Z]\w+)){1,3}\b"
+_PLACE = r"\b[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}\b"
+
+_KINDS = (
+    (rf"{_WHAT}settings?\b|\bsetting (?:is|does|names?|gives?|sets?)\b|name of the setting", _NAME),
+    (rf"{_WHAT}(?:version|release)\b", _VERSION),
+    (r"\bhow (?:many|much|long|large|often)\b|\biteration count\b", _AMOUNT),
+    (rf"{_WHAT}(?:number|count|value of|limit|size|port)\b", _AMOUNT),
+    (rf"{_WHAT}(?:year|date|day)\b|^when\b", _DATE),
+    (rf"{_WHAT}(?:class|middleware|model|backend|field|exception|view|mixin|validator|hasher)\b", _CAMEL),
+    (rf"{_WHAT}(?:function|method|command|option|module|argument|parameter|package|attribute|header)\b", _CODE),
+    (r"\bdefaults?(?: value)?\b", _VALUE),
+    (rf"^who\b|{_WHAT}(?:person|author|man|woman|scientist|artist|writer|player|actor)\b", _PERSON),
+    (rf"^where\b|{_WHAT}(?:city|country|place|town|river|state)\b", _PLACE),
+)
 """(the question's words, what such a thing looks like); the first that fits the question decides."""
 
 _PREPOSITION = re.compile(r"\b(to|from|by|since|until|in|at) (?:which|what|how)\b", re.IGNORECASE)
@@ -45,7 +58,9 @@ def short_answer(question: str, passages: Sequence[tuple[Passage, float]], weigh
             if candidate.lower() in question.lower():
                 continue
             near = sum(w / (1 + abs(at - match.start()) / 40) for at, w in places if abs(at - match.start()) < _NEAR)
-            if before and re.search(rf"\b{before[1]}\s+\W{{0,2}}$", lower[max(0, match.start() - 12) : match.start()]):
+            if before and re.search(
+                rf"\b{before[1].lower()}\s+\W{{0,2}}$", lower[max(0, match.start() - 12) : match.start()]
+            ):
                 near *= 2
             own = sum(any(part.lower().startswith(t) for t in weight) for part in re.findall(r"[A-Za-z]+", candidate))
             support[candidate] = max(support[candidate], near * score * (1 + own))
