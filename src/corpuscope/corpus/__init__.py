@@ -1,12 +1,12 @@
 """Documents on disk: sources -> store and manifest; docid <-> path; add, update, delete, verify."""
 
-from .corpus import Corpus, Damage, write_whole
+from .corpus import Corpus, Damage, one_at_a_time, write_whole
 from .document import Document, Entry, count_lines
 from .ingest import Changes
 from .sources import FORMATS, SourceSettings
 from .store import FilesStore
 
 __all__ = [
-    "FORMATS", "Changes", "Corpus", "Damage", "Document", "Entry", "FilesStore", "SourceSettings", "count_lines",
+    "FORMATS", "Changes", "Corpus", "Damage", "Document", "Entry", "FilesStore", "SourceSettings", "count_lines", "one_at_a_time",
     "write_whole",
 ]  # fmt: skip

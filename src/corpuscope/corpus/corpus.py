@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -80,7 +81,7 @@ class Corpus:
         settings = settings or SourceSettings()
         reader = open_source(origin, settings)
         _claim(root, origin)
-        with _one_at_a_time(root):
+        with one_at_a_time(root):
             config = {
                 "format": FORMAT,
                 "source": str(origin.resolve()),
@@ -175,13 +176,18 @@ def _claim(root: Path, origin: Path) -> None:
 
 
 @contextmanager
-def _one_at_a_time(root: Path) -> Iterator[None]:
-    (root / "text").mkdir(exist_ok=True)
+def one_at_a_time(root: Path, wait: float = 0.0) -> Iterator[None]:
+    """Hold the corpus at `root` for writing. Raises `UsageError` if another process holds it after `wait` seconds."""
+    give_up = time.monotonic() + wait
     with (root / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise UsageError(f"another corpuscope index is at work in {root}; wait for it") from error
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                if time.monotonic() >= give_up:
+                    raise UsageError(f"another corpuscope index is at work in {root}; wait for it") from error
+                time.sleep(0.05)
         yield
 
 

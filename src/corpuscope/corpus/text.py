@@ -35,13 +35,12 @@ def to_utf8(data: bytes) -> tuple[bytes, tuple[str, ...]] | None:
     The result holds no NUL byte, so that grep and ripgrep take it for text.
     """
     for bom, encoding, label in _BOMS:
-        if data.startswith(bom):
+        # The mark of UTF-32 is also that of UTF-16 before a NUL; few texts that are not UTF-32 decode as it.
+        if data.startswith(bom) and (encoding != "utf-32" or _decodes(data, encoding)):
             return _finish(data.decode(encoding, "replace"), f"converted from {label}")
     if data.startswith(_MAGIC):
         return None
-    try:
-        data.decode()
-    except UnicodeDecodeError:
+    if not _decodes(data, "utf-8"):
         return _from_legacy(data)
     if b"\0" not in data:
         return data, ()
@@ -64,6 +63,14 @@ def _finish(text: str, *notes: str) -> tuple[bytes, tuple[str, ...]]:
         notes += (f"{lone} lone surrogates replaced by U+FFFD",)
         text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
     return text.encode(), notes
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _control_share(data: bytes) -> float:

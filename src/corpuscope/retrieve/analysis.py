@@ -31,7 +31,10 @@ _MAX_WORD_BYTES = 64
 
 def normalize(text: str) -> str:
     """One form for the many ways of writing the same text (ligatures, full-width letters, composed accents)."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    if text.isascii():
+        return text
+    # What a model types may hold lone surrogates, which no encoder takes.
+    return unicodedata.normalize("NFKC", text).encode(errors="replace").decode()
 
 
 def unspaced_runs(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..corpus import Corpus, Entry, write_whole
+from ..corpus import Corpus, Entry, one_at_a_time, write_whole
 from ..errors import SetupError, UsageError
 from .analysis import Analysis, normalize, unspaced_runs
 from .protocol import Hit, Progress
@@ -30,6 +30,9 @@ MAX_TERMS = 256
 
 COMMIT_SECONDS = 60.0
 """A killed build is taken up from its last commit."""
+
+LOCK_SECONDS = 30.0
+"""How long to wait for another process that is bringing the same index up to date."""
 
 _CHUNK = 1 << 20
 """Long documents are given to tantivy in pieces of this many characters."""
@@ -64,8 +67,12 @@ class Bm25:
             )
         if self.fresh:
             return 0
-        index = self._open()
+        with one_at_a_time(self.corpus.root, wait=LOCK_SECONDS):
+            return 0 if self.fresh else self._catch_up(progress)
+
+    def _catch_up(self, progress: Progress | None) -> int:
         meta = self._meta()
+        index = self._open()
         target = self.corpus.revision
         base = int(meta.get("revision", 0))
         done_key = int(meta.get("key", 0)) if meta.get("target") == target else 0
@@ -74,14 +81,14 @@ class Bm25:
         except ValueError as error:
             raise _writer_error(error, self.folder) from error
         for key in self.corpus.manifest.removed_since(base):
-            writer.delete_documents_by_term("key", key)
-        # Only an index that holds something can hold an old version of what is added.
-        replaces = index.searcher().num_docs > 0
+            self._delete(writer, key)
         total = self.corpus.manifest.count_changed_since(base)
         count, last = 0, time.monotonic()
         for count, entry in enumerate(self.corpus.manifest.changed_since(base), 1):
             if entry.key > done_key:
-                self._add(writer, entry, replaces)
+                if meta:  # only an index that holds something can hold an old version
+                    self._delete(writer, entry.key)
+                self._add(writer, entry)
                 if time.monotonic() - last > COMMIT_SECONDS:
                     self._commit(writer, {"revision": base, "target": target, "key": entry.key})
                     last = time.monotonic()
@@ -127,11 +134,15 @@ class Bm25:
             clauses.append((tantivy.Occur.Should, clause))
         return tantivy.Query.boolean_query(clauses) if clauses else None
 
-    def _add(self, writer: tantivy.IndexWriter, entry: Entry, replaces: bool) -> None:
+    def _delete(self, writer: tantivy.IndexWriter, key: int) -> None:
+        """By query: `delete_documents_by_term` takes a number for a signed one, which an unsigned field never holds."""
         import tantivy
 
-        if replaces:
-            writer.delete_documents_by_term("key", entry.key)
+        writer.delete_documents_by_query(tantivy.Query.term_query(self._schema(), "key", key))
+
+    def _add(self, writer: tantivy.IndexWriter, entry: Entry) -> None:
+        import tantivy
+
         text = normalize(f"{entry.title}\n{self.corpus.store.read(entry.path).decode()}")
         document = tantivy.Document()
         document.add_unsigned("key", entry.key)
@@ -196,8 +207,6 @@ class Bm25:
 
 
 def _writer_error(error: ValueError, folder: Path) -> Exception:
-    if "Lock" in str(error):
-        return UsageError(f"another process is writing the index in {folder}; wait for it")
     if "No space" in str(error) or "os error 28" in str(error):
         return SetupError(f"no space left for {folder}: free some and run the same command again; nothing is lost")
     return SetupError(f"the index in {folder} cannot be written: {error}")

@@ -1,0 +1,42 @@
+"""Small corpora of known text, made by the real pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from corpuscope.corpus import Corpus, SourceSettings
+
+MakeCorpus = Callable[..., Corpus]
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+@pytest.fixture
+def make_corpus(tmp_path: Path) -> Iterator[MakeCorpus]:
+    """`make_corpus({"a.md": "text"}, language="english", **settings)` indexes these files as a folder."""
+    made: list[Corpus] = []
+
+    def make(files: Mapping[str, str | bytes], *, language: str = "english", **settings: object) -> Corpus:
+        number = len(made)
+        source = write_files(tmp_path / f"source{number}", files)
+        corpus, _ = Corpus.build(
+            source,
+            tmp_path / f"corpus{number}",
+            SourceSettings(**settings),
+            language=language,  # type: ignore[arg-type]
+        )
+        made.append(corpus)
+        return corpus
+
+    yield make
+    for corpus in made:
+        corpus.close()
