@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 
 from .output import Head
-from .sandbox import Limits, Sandbox, kill
+from .sandbox import Limits, Sandbox
 
 _WATCH_SECONDS = 0.025
 """Between two looks at the process tree; a fork bomb makes a few hundred processes meanwhile."""
@@ -35,16 +35,16 @@ class Outcome:
 
 
 def execute(sandbox: Sandbox, command: str, seconds: float, cancelled: threading.Event | None = None) -> Outcome:
-    """Run `command`; nothing it started is left when this returns. Blocks; raises as `Sandbox.popen`."""
+    """Run `command`; nothing it started is left when this returns. Blocks; raises as `Sandbox.start`."""
     started = time.monotonic()
-    process = sandbox.popen(command)
+    command_line = sandbox.start(command)
+    process = command_line.process
     head = Head(sandbox.limits.kept_bytes)
     stopped = ""
     try:
         stopped = _follow(process, sandbox, head, started + seconds, seconds, cancelled)
     finally:
-        kill(process)
-        process.wait()
+        command_line.end()
         assert process.stdout is not None
         process.stdout.close()
     if _too_much(sandbox):

@@ -8,11 +8,13 @@ they do not (a host root is exempt from RLIMIT_NPROC; memory has to be counted o
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -62,7 +64,7 @@ class Sandbox:
     enabled: bool = True
     limits: Limits = field(default_factory=Limits)
 
-    def popen(self, command: str) -> subprocess.Popen[bytes]:
+    def start(self, command: str) -> Started:
         """Start `bash -c command` with stdout and stderr on one pipe.
 
         Raises `ValueError` for a command no program can be given, `SetupError` when no sandbox can be made.
@@ -72,15 +74,18 @@ class Sandbox:
             raise ValueError("the command holds a NUL byte")
         if not self.enabled:
             argv: list[str | bytes] = ["bash", "--norc", "-c", line]
-            return self._start(argv, "bash", self.environment, cwd=self.workspace)
+            return Started(self._popen(argv, "bash", self.environment, cwd=self.workspace))
         with Descriptors() as descriptors:
-            argv = [*self.argv(descriptors), "/bin/bash", "--norc", "-c", line]
-            return self._start(argv, bubblewrap(), {}, pass_fds=descriptors.numbers)
+            told, info = os.pipe()
+            descriptors.numbers.append(info)
+            argv = [*self.argv(descriptors, info=info), "/bin/bash", "--norc", "-c", line]
+            return Started(self._popen(argv, bubblewrap(), {}, pass_fds=descriptors.numbers), told)
 
-    def argv(self, descriptors: Descriptors, *, terminal: str = "") -> list[str | bytes]:
+    def argv(self, descriptors: Descriptors, *, terminal: str = "", info: int | None = None) -> list[str | bytes]:
         """bubblewrap with its options in a descriptor, where neither `ps` nor the sandbox can read host paths.
 
-        `terminal` is the TERM of a person's shell, which keeps its session; a model's command has none.
+        `terminal` is the TERM of a person's shell, which keeps its session; a model's command has none. On `info`
+        bubblewrap tells the pid of the sandbox's first process.
         """
         options = [*_namespaces(), *([] if terminal else ["--new-session"])]
         for name, value in (self.environment | ({"TERM": terminal, "PS1": PROMPT} if terminal else {})).items():
@@ -95,6 +100,8 @@ class Sandbox:
         options += ["--remount-ro", "/", "--chdir", W]
         if program := seccomp_filter():
             options += ["--seccomp", str(descriptors.holding(program))]
+        if info is not None:
+            options += ["--info-fd", str(info)]
         arguments = descriptors.holding(b"\0".join(os.fsencode(option) for option in options) + b"\0")
         # The sandbox can read its first process's command line, so that names no host path either.
         return ["bwrap", "--args", str(arguments), "--"]
@@ -120,7 +127,7 @@ class Sandbox:
         # Generous ones: a count over the whole user (Linux before 5.14) or a JIT's address space must not trip them.
         return f"ulimit -c 0 -f {file_blocks} -u {limits.processes * 16} -v {(limits.memory_bytes * 2) >> 10} -n 1024"
 
-    def _start(
+    def _popen(
         self,
         argv: list[str | bytes],
         program: str,
@@ -167,12 +174,40 @@ class Descriptors:
             os.close(number)
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a command and all it started. The sandbox's processes die with their namespace, hiding or not."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        process.kill()
+@dataclass(slots=True)
+class Started:
+    """A command at work. `told` is where bubblewrap tells the pid of the sandbox's first process."""
+
+    process: subprocess.Popen[bytes]
+    told: int | None = None
+
+    def end(self) -> None:
+        """Kill the command and all it started, and wait until they are gone."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            self.process.kill()
+        self.process.wait()
+        if self.told is not None:
+            with os.fdopen(self.told, "rb") as told:
+                self.told = None
+                first = re.search(rb'"child-pid": *(\d+)', told.read())
+            if first:
+                _wait_until_gone(int(first[1]))
+
+
+def _wait_until_gone(first: int) -> None:
+    """Until the first process of a pid namespace is dead, which it is only after all the others."""
+    give_up = time.monotonic() + 5.0
+    while time.monotonic() < give_up:
+        try:
+            with open(f"/proc/{first}/stat", "rb") as stat:
+                state = stat.read().rpartition(b")")[2].split()[0]
+        except (OSError, IndexError):
+            return
+        if state in (b"Z", b"X"):
+            return
+        time.sleep(0.0002)
 
 
 @cache
