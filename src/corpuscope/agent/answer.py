@@ -13,7 +13,8 @@ _FIELD = re.compile(
     r"^[ \t>*_#-]*(?P<name>explanation|exact answer|answer|confidence)[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_CITATION = re.compile(r"\[(?P<inside>[^\n]+?)\](?!\()")
+_CITATION = re.compile(r"\[(?P<inside>(?:[^\[\]\n]|\[[^\[\]\n]*\])+)\](?!\()")
+"""Brackets with at most one pair inside: titles hold some, and so do the paths made from them."""
 _LINES = re.compile(r"^(?P<path>.+?)(?::|,?\s+)(?:lines?\s*)?L?(?P<first>\d+)(?:\s*[-–—]\s*L?(?P<last>\d+))?$", re.I)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -58,9 +59,9 @@ def parse_answer(text: str, workspace: Workspace) -> Answer:
     """Read a final reply. One without the fields is all explanation; it cites all the same."""
     fields: dict[str, str] = {}
     found = list(_FIELD.finditer(text))
-    for match, following in zip(found, [*found[1:], None], strict=True):
+    for match, end in zip(found, [*(following.start() for following in found[1:]), len(text)], strict=False):
         name = match["name"].lower().removeprefix("exact ")
-        fields[name] = text[match.end() : following.start() if following else len(text)].strip().rstrip("*_ ")
+        fields[name] = text[match.end() : end].strip().strip("*_ ")
     preamble = text[: found[0].start()].strip() if found else text.strip()
     explanation = fields.get("explanation", "")
     return Answer(
@@ -92,12 +93,10 @@ def _citations(text: str, workspace: Workspace) -> list[Citation]:
 
 def _inside(inside: str, workspace: Workspace) -> list[_Lines]:
     """What one pair of brackets cites: nothing, a document, or several separated by `;` or `,`."""
-    # Titles hold brackets, and so do the paths made from them: take the part behind the last one that fits.
-    for start in [0, *(i + 1 for i, char in enumerate(inside) if char == "[")]:
-        whole = _split(inside[start:])
-        if workspace.has(whole.path):
-            return [whole]
-    parts = [_split(part) for part in re.split(r"\s*[;,]\s*", inside.rpartition("[")[2]) if part.strip()]
+    whole = _split(inside)
+    if workspace.has(whole.path):
+        return [whole]
+    parts = [_split(part) for part in re.split(r"\s*[;,]\s*", inside) if part.strip()]
     return [
         p for p in parts if workspace.has(p.path) or p.first is not None or re.search(r"[^\s/]/|\.\w{1,8}$", p.path)
     ]

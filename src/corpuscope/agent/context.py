@@ -36,10 +36,10 @@ def level3(messages: Sequence[ModelMessage], overflows: int = 0) -> Kept:
     """Cut long results; blank all but the latest turns each time what is held outgrows the limit.
 
     Blanking goes in one big step when the limit is passed and not turn by turn: every edit of old text makes
-    the provider read all after it anew. A turn is a reply with the results of its calls. Each overflow that
-    the provider reported halves the limits.
+    the provider read all after it anew. A turn is a reply with the results of its calls. Once the provider
+    reported an overflow, its window is the limit: each halves the turns kept and the length of a result.
     """
-    limit, kept_turns = MAX_RESULTS >> overflows, max(1, KEPT_TURNS >> overflows)
+    limit, kept_turns = 0 if overflows else MAX_RESULTS, max(1, KEPT_TURNS >> overflows)
     cut_at = MAX_RESULT >> overflows
     turns = [i for i, message in enumerate(messages) if isinstance(message, ModelRequest) and _results(message)]
     sizes = {i: sum(min(len(str(p.content)), cut_at) for p in _results(messages[i])) for i in turns}

@@ -1,0 +1,134 @@
+"""A model server whose replies are written down: OpenAI's chat protocol, so that our real client path runs."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import socket
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+Step = dict[str, Any]
+
+
+def call(name: str, arguments: Any, id: str = "") -> Step:
+    """A tool call; `arguments` that are text go out as they are, right or wrong."""
+    return {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments), "id": id}
+
+
+class ScriptedServer:
+    """Replies with `steps` in order, the last for ever. Use as a context manager.
+
+    A step has `calls` (of `call`), `text`, `reasoning`, `usage` (None leaves it out), or `status` with `error` and
+    `headers`, or `cut` (the connection breaks in mid-reply), or `slow` (seconds before the reply).
+    """
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = list(steps)
+        self.requests: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+        server = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                self._send(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                step, number = server.next_step(body)
+                if step.get("slow"):
+                    threading.Event().wait(step["slow"])
+                if "status" in step:
+                    self._send(
+                        step["status"], {"error": step.get("error", {"message": "scripted"})}, step.get("headers", {})
+                    )
+                elif step.get("cut"):
+                    self.send_response(200)
+                    self.send_header("Content-Length", "1000")
+                    self.end_headers()
+                    self.wfile.write(b'{"id": "x", "choi')
+                    self.wfile.flush()
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                    self.close_connection = True
+                else:
+                    self._send(200, reply(step, number, body))
+
+            def _send(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
+                data = json.dumps(value).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                for name, text in (headers or {}).items():
+                    self.send_header(name, text)
+                self.end_headers()
+                with contextlib.suppress(OSError):  # the client was killed meanwhile
+                    self.wfile.write(data)
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+
+    def next_step(self, body: dict[str, Any]) -> tuple[Step, int]:
+        with self._lock:
+            number = len(self.requests)
+            self.requests.append(body)
+            return self.steps[min(number, len(self.steps) - 1)], number
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> ScriptedServer:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class ByHistory(ScriptedServer):
+    """Chooses the reply by how many tool results the request holds: asked again, it repeats itself."""
+
+    def next_step(self, body: dict[str, Any]) -> tuple[Step, int]:
+        with self._lock:
+            self.requests.append(body)
+        turns = sum(message["role"] == "assistant" for message in body["messages"])
+        return self.steps[min(turns, len(self.steps) - 1)], turns
+
+
+def reply(step: Step, number: int, body: dict[str, Any]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": step.get("text")}
+    if "reasoning" in step:
+        message["reasoning_content"] = step["reasoning"]
+    if calls := step.get("calls"):
+        message["tool_calls"] = [
+            {
+                "id": c["id"] or f"call_{number}_{i}",
+                "type": "function",
+                "function": {"name": c["name"], "arguments": c["arguments"]},
+            }
+            for i, c in enumerate(calls)
+        ]
+    value: dict[str, Any] = {
+        "id": f"reply-{number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if step.get("calls") else "stop"}],
+    }
+    usage = step.get("usage", {"prompt_tokens": 100, "completion_tokens": 10})
+    if usage is not None:
+        value["usage"] = {"total_tokens": usage["prompt_tokens"] + usage["completion_tokens"], **usage}
+    return value
+
+
+ANSWER: Step = {
+    "text": "Explanation: Cats sit [cats.md:3-4].\nExact Answer: the mat\nConfidence: 80%",
+}
