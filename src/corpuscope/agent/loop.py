@@ -121,7 +121,8 @@ class _Run:
                 await self._turn()
             if text:
                 answer = parse_answer(text, self.agent.workspace)
-                self.record("answer", text=text, answer=answer.model_dump(mode="json"))
+                if not any(event["type"] == "answer" for event in self.past.events):
+                    self.record("answer", text=text, answer=answer.model_dump(mode="json"))
             else:
                 reason = StopReason.EMPTY_REPLY
         except TimeoutError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -58,7 +58,7 @@ class Call:
 async def scout(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     """The next reply: calls while there is something to look up, then the answer."""
     question = understand(_question(messages), _ANALYSIS)
-    turns = list(_turns(messages))
+    turns = _turns(messages)
     steps = (_search, _count, _grep, _read, _second_search, _grep, _read)
     number = len(turns)
     while number < len(steps):
@@ -205,9 +205,11 @@ def _passages(question: Question, turns: list[list[Call]], weight: dict[str, flo
 
 
 def _is_heading(passage: Passage) -> bool:
-    """A title alone: one line, or one with its underline."""
-    words = [line for line in passage.lines if any(map(str.isalnum, line))]
-    return len(words) <= 1 and len(passage.text) < 160
+    """A title alone: one line that ends as no sentence does, or one with its underline."""
+    words = [line.strip() for line in passage.lines if any(map(str.isalnum, line))]
+    if len(words) != 1:
+        return not words
+    return len(passage.lines) > 1 or words[0].startswith("#") or (len(words[0]) < 80 and words[0][-1] not in ".!?;,)")
 
 
 def _weights(question: Question, turns: list[list[Call]]) -> dict[str, float]:
@@ -263,12 +265,21 @@ def _question(messages: Sequence[ModelMessage]) -> str:
     return next(str(part.content) for part in parts if isinstance(part, UserPromptPart))
 
 
-def _turns(messages: Sequence[ModelMessage]) -> Iterator[list[Call]]:
+def _turns(messages: Sequence[ModelMessage]) -> list[list[Call]]:
+    """The calls of each step; [] for a step that had nothing to do. A call's id says which step made it."""
+    turns: list[list[Call]] = []
     for reply, results in pairwise(messages):
         if isinstance(reply, ModelResponse) and isinstance(results, ModelRequest):
             calls = {part.tool_call_id: part for part in reply.parts if isinstance(part, ToolCallPart)}
-            yield [
-                Call(part.tool_name, calls[part.tool_call_id].args_as_dict(), str(part.content), part.metadata or {})
-                for part in results.parts
-                if isinstance(part, ToolReturnPart)
-            ]
+            step = int(next(iter(calls)).split("-")[1])
+            turns += [[] for _ in range(step - len(turns))]
+            turns.append(
+                [
+                    Call(
+                        part.tool_name, calls[part.tool_call_id].args_as_dict(), str(part.content), part.metadata or {}
+                    )
+                    for part in results.parts
+                    if isinstance(part, ToolReturnPart)
+                ]
+            )
+    return turns

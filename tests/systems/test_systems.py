@@ -1,0 +1,166 @@
+"""Systems are data; a run keeps everything that decided its result."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import corpuscope
+from corpuscope.agent import Backoff, StopReason
+from corpuscope.errors import SetupError, UsageError
+from corpuscope.systems import ask, ask_async, load_system, presets
+
+from ..conftest import MakeCorpus
+from ..scripted import ANSWER, ScriptedServer, call
+
+FILES = {"cats.md": "# Cats\n\nA cat sat.\nIt sat on the mat.\n", "dogs.md": "A dog.\n"}
+SEARCH = {"calls": [call("search", {"queries": ["cat"]})]}
+
+
+def test_rise_bm25_is_what_the_paper_says() -> None:
+    system = load_system("rise-bm25")
+    assert (system.k, system.budget.model_calls, system.budget.seconds) == (1000, 100, 3600.0)
+    assert system.tools == ("search", "bash", "read") and system.context == "level3"
+    assert presets() == ["rise-bm25"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('name = "x"\nprompt = "p"\nkk = 5\n', "kk: extra inputs are not permitted"),
+        ('name = "x"\n', "prompt: field required"),
+        ('name = "x"\nprompt = "p"\ntools = ["telnet"]\n', "tools"),
+        ("= nonsense", "is not TOML"),
+    ],
+)
+def test_a_wrong_system_file_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "s.toml").write_text(text)
+    with pytest.raises(UsageError, match=message):
+        load_system(str(tmp_path / "s.toml"))
+
+
+@pytest.mark.parametrize(("name", "message"), [("nope", "there are rise-bm25"), ("missing.toml", "cannot read")])
+def test_an_unknown_system_is_named(name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load_system(name)
+
+
+def test_a_run_keeps_what_decided_it_and_what_came_of_it(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    corpus = make_corpus(FILES)
+    with ScriptedServer([SEARCH, ANSWER]) as server:
+        result = ask(corpus, "Where?", model="tiny", base_url=server.base_url, run=tmp_path / "run")
+    settings = tomllib.loads((tmp_path / "run/run.toml").read_text())
+    assert settings["model"] == "tiny" and settings["base_url"] == server.base_url
+    assert settings["corpus"] == str(corpus.root) and settings["revision"] == 1
+    assert settings["version"] == corpuscope.__version__
+    assert settings["system"]["prompt"] == load_system("rise-bm25").prompt
+    answer = json.loads(next((tmp_path / "run").glob("queries/*/answer.json")).read_text())
+    assert answer["answer"]["exact_answer"] == "the mat" == str(result.answer)
+    assert server.requests[0]["model"] == "tiny"
+    assert list((corpus.root / "workspaces").iterdir()) == [], "the workspace is gone"
+
+
+def test_an_own_system_chooses_tools_and_prompt(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('name = "own"\nprompt = "Only read."\ntools = ["search", "read"]\nk = 1\n')
+    with ScriptedServer([ANSWER]) as server:
+        ask(make_corpus(FILES), "?", system=str(tmp_path / "own.toml"), base_url=server.base_url, run=tmp_path / "r")
+    request = server.requests[0]
+    assert [tool["function"]["name"] for tool in request["tools"]] == ["search", "read"]
+    assert request["messages"][0]["content"] == "Only read."
+    assert request["model"] == "scripted", "the model the server lists"
+
+
+def test_a_second_run_does_not_overwrite_the_first(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    corpus = make_corpus(FILES)
+    ask(corpus, "cat?", model="scout", run=tmp_path / "run")
+    with pytest.raises(UsageError, match="--resume"):
+        ask(corpus, "cat?", model="scout", run=tmp_path / "run")
+
+
+def test_resume_of_a_finished_run_returns_its_result(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    corpus = make_corpus(FILES)
+    with ScriptedServer([SEARCH, ANSWER]) as server:
+        first = ask(corpus, "Where?", base_url=server.base_url, run=tmp_path / "run")
+        asked = len(server.requests)
+        again = ask(corpus, run=tmp_path / "run", resume=True)
+        assert len(server.requests) == asked
+    assert again == first
+
+
+def test_resume_after_the_server_failed(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    corpus = make_corpus(FILES)
+    with ScriptedServer([SEARCH, {"status": 500}, {"status": 500}, ANSWER]) as server:
+        options = {"run": tmp_path / "run", "backoff": Backoff(tries=2, first=0.01)}
+        first = ask(corpus, "Where?", base_url=server.base_url, **options)
+        assert first.stop_reason is StopReason.MODEL_ERROR
+        second = ask(corpus, resume=True, **options)
+    assert second.stop_reason is StopReason.ANSWERED and second.spent.model_calls == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resume": True}, "--run DIR"),
+        ({"resume": True, "run": "nowhere"}, "no run in nowhere"),
+        ({}, "the question is empty"),
+    ],
+)
+def test_wrong_calls_say_what_to_do(make_corpus: MakeCorpus, options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        ask(make_corpus(FILES), **options)
+
+
+def test_resume_keeps_to_its_question_and_corpus(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    ask(make_corpus(FILES), "cat?", model="scout", run=tmp_path / "run")
+    with pytest.raises(UsageError, match="asks another question"):
+        ask(make_corpus(FILES), "dog?", run=tmp_path / "run", resume=True)
+    with pytest.raises(UsageError, match="works on"):
+        ask(make_corpus(FILES), run=tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "error"),
+    [
+        ("gpt-4", "", UsageError),
+        ("nonsense:model", "", SetupError),
+        ("openai:gpt-5.4-mini", "", SetupError),
+        ("x", "localhost:8000", UsageError),
+        ("", "http://127.0.0.1:9", UsageError),
+    ],
+)
+def test_models_that_cannot_be_used_are_refused_before_anything_runs(
+    make_corpus: MakeCorpus,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: str,
+    base_url: str,
+    error: type[Exception],
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(error):
+        ask(make_corpus(FILES), "?", model=model, base_url=base_url, run=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_key_in_the_environment_chooses_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    from corpuscope.agent import default_model
+
+    for key in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    assert default_model() == "scout"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
+    assert default_model().startswith("anthropic:")
+
+
+def test_questions_run_side_by_side(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    corpus = make_corpus(FILES)
+
+    async def all_at_once() -> list[StopReason]:
+        runs = (ask_async(corpus, f"cat {i}?", model="scout", run=tmp_path / str(i)) for i in range(6))
+        return [result.stop_reason for result in await asyncio.gather(*runs)]
+
+    assert asyncio.run(all_at_once()) == [StopReason.ANSWERED] * 6
