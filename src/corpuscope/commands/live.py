@@ -58,10 +58,8 @@ class LiveView:
 
     def _tool(self, event: Event) -> None:
         self.files = int(event["data"].get("workspace", self.files))
-        arguments = _short(event["arguments"])
-        self._line(
-            f"{event['seconds']:7.1f} s  {event['name']:<6} {arguments}", "cyan" if not event["error"] else "red"
-        )
+        name, arguments = _one_line(event["name"], 40), _short(event["arguments"])
+        self._line(f"{event['seconds']:7.1f} s  {name:<6} {arguments}", "cyan" if not event["error"] else "red")
         self._line(f"           {_came_back(event)}  [{self.files:,} files in W]", "dim")
 
     def _response(self, event: Event) -> None:

