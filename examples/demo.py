@@ -47,6 +47,8 @@ QUESTIONS = (
 
 def main() -> None:
     get_documents()
+    if "--documents-only" in sys.argv:
+        return
     run("index", str(DOCS), "--into", str(CORPUS), "--include", "*.txt", "--include", "*.rst")
     runs = HERE / "runs"
     shutil.rmtree(runs, ignore_errors=True)

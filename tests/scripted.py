@@ -33,6 +33,7 @@ class ScriptedServer:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else each reply waits for a delayed acknowledgement
 
             def log_message(self, *args: object) -> None:
                 pass
@@ -57,6 +58,8 @@ class ScriptedServer:
                     self.wfile.flush()
                     self.connection.shutdown(socket.SHUT_RDWR)
                     self.close_connection = True
+                elif body.get("stream"):
+                    self._stream(reply(step, number, body))
                 else:
                     self._send(200, reply(step, number, body))
 
@@ -70,6 +73,26 @@ class ScriptedServer:
                 self.end_headers()
                 with contextlib.suppress(OSError):  # the client was killed meanwhile
                     self.wfile.write(data)
+
+            def _stream(self, value: dict[str, Any]) -> None:
+                """The whole reply as one chunk, its finish as the second, usage as the third."""
+                choice = value["choices"][0]
+                delta = dict(choice["message"])
+                delta["tool_calls"] = [{"index": i, **c} for i, c in enumerate(delta.get("tool_calls", []))]
+                head: dict[str, Any] = {k: value[k] for k in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+                chunks: list[dict[str, Any]] = [
+                    {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+                    {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+                    {"choices": [], "usage": value.get("usage")},
+                ]
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Connection", "close")
+                self.end_headers()
+                for chunk in chunks:
+                    self.wfile.write(f"data: {json.dumps(head | chunk)}\n\n".encode())
+                self.wfile.write(b"data: [DONE]\n\n")
+                self.close_connection = True
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True

@@ -1,0 +1,66 @@
+"""`make bench`: every promise about speed, measured beside a peer in one run.
+
+    python -m benchmarks [--documents FOLDER] [--work FOLDER] [--rounds N] [--only NAME]
+
+FOLDER is what is indexed: the 78k files of Debian's linux-source-6.1 for the figures in the README, the Django
+documentation of `make demo` when left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from . import commands, indexing, searching, trajectory
+from .measure import Row
+
+DEMO = Path(".demo")
+DJANGO = DEMO / "django-5.2.8/docs"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("--documents", type=Path, default=DJANGO)
+    parser.add_argument("--work", type=Path, default=Path("benchmarks/out"))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=["index", "search", "commands", "trajectory"])
+    chosen = parser.parse_args()
+    if not DJANGO.is_dir():
+        subprocess.run([sys.executable, "examples/demo.py", "--documents-only"], check=True)
+    work = chosen.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    corpus, django = work / "bench.corpus", work / "django.corpus"
+    program = str(Path(sys.executable).parent / "corpuscope")
+    if not (corpus / "corpuscope.toml").exists():
+        subprocess.run([program, "index", str(chosen.documents), "--into", str(corpus)], check=True)
+    subprocess.run(
+        [program, "index", str(DJANGO), "--into", str(django), "--include", "*.txt", "--include", "*.rst"], check=True
+    )
+    parts: dict[str, Callable[[], list[Row]]] = {
+        "index": lambda: indexing.measure(chosen.documents.resolve(), work, chosen.rounds),
+        "search": lambda: searching.measure(corpus, work, chosen.rounds),
+        "commands": lambda: commands.measure(django, chosen.rounds),
+        "trajectory": lambda: trajectory.measure(django, DJANGO.resolve(), work, chosen.rounds),
+    }
+    rows: list[Row] = []
+    for name, part in parts.items():
+        if chosen.only in (None, name):
+            rows += part()
+    report(rows, work / "results.json")
+    return 0 if all(row.kept for row in rows) else 1
+
+
+def report(rows: list[Row], file: Path) -> None:
+    print(f"\n{'what':<62}{'ours':>14}{'peer':>12}{'ratio':>8}{'limit':>8}")
+    for row in rows:
+        limit = "" if row.limit is None else f"{row.limit:.2f}"
+        print(f"{row.name:<62}{row.ours:>14}{row.peer:>12}{row.ratio:>8.2f}{limit:>8}{'' if row.kept else '  MISSED'}")
+    file.write_text(json.dumps([vars(row) for row in rows], indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
