@@ -24,7 +24,7 @@ def main(source: str, into: str) -> None:
     schema.add_text_field("body", tokenizer_name="words", index_option="freq")
     index = tantivy.Index(schema.build(), path=into)
     index.register_tokenizer("words", analyzer)
-    writer = index.writer(heap_size=256 << 20)
+    writer = index.writer(heap_size=128 << 20)
     for folder, _, names in os.walk(source):
         for name in names:
             file = os.path.join(folder, name)

@@ -28,21 +28,31 @@ class FilesStore:
         self._link = "link"
 
     def write(self, path: str, data: bytes) -> None:
-        """Put `data` at `path`, replacing what was there at once."""
+        """Put `data` at `path`, replacing what was there at once.
+
+        A new file is written in place: a reader knows of it only through the manifest, which is told afterwards.
+        """
         self._make_folder(path)
         target = f"{self.root}/{path}"
-        temporary = f"{self.root}/{_TEMPORARY}"
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
+        except FileExistsError:
+            temporary = f"{self.root}/{_TEMPORARY}"
+            Path(temporary).unlink(missing_ok=True)
+            self._fill(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444), data)
+            os.rename(temporary, target)
+        else:
+            self._fill(handle, data)
+
+    def _fill(self, handle: int, data: bytes) -> None:
         try:
             view = memoryview(data)
             while view:
                 view = view[os.write(handle, view) :]
-            os.fchmod(handle, 0o444)
         except OSError as error:
             raise _disk_error(error, self.root) from error
         finally:
             os.close(handle)
-        os.rename(temporary, target)
 
     def read(self, path: str) -> bytes:
         with open(f"{self.root}/{path}", "rb") as file:

@@ -8,12 +8,8 @@ _HEAD = 4096
 _FRONT_MATTER = re.compile(r"\A---\s*\n(?P<body>.*?)\n(?:---|\.\.\.)\s*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:\s*[\"']?(?P<title>.+?)[\"']?\s*$", re.MULTILINE | re.IGNORECASE)
 _HTML_TITLE = re.compile(r"<title[^>]*>(?P<title>.*?)</title>", re.DOTALL | re.IGNORECASE)
-_ATX = re.compile(r"^#{1,3}[ \t]+(?P<title>\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE)
-_UNDERLINED = re.compile(
-    r"^(?P<over>([=\-~^\"'`*+#])\2{2,}[ \t]*\n)?[ \t]*(?P<title>\S[^\n]*?)[ \t]*\n"
-    r"(?P<line>[=\-~^\"'`*+#])(?P=line){2,}[ \t]*$",
-    re.MULTILINE,
-)
+_ATX = re.compile(r"\n#{1,3}[ \t]+(?P<title>\S[^\n]*?)[ \t]*#*[ \t]*(?=\n|\Z)")
+_ADORNMENT = re.compile(r"\n([=\-~^\"'`*+#])\1{2,}[ \t]*(?=\n|\Z)")
 
 MAX_TITLE = 200
 """Characters of a guessed title; a title that the source gives is kept whole."""
@@ -21,12 +17,26 @@ MAX_TITLE = 200
 
 def guess_title(text: str) -> str:
     """The title in the first 4,096 characters of `text`, or ''."""
-    head = text[:_HEAD]
+    head = text[:_HEAD].replace("\r\n", "\n")
     front = _FRONT_MATTER.match(head)
-    found = _FRONT_TITLE.search(front["body"]) if front else None
-    if not found:
-        body = head[front.end() :] if front else head
-        candidates = [m for p in (_HTML_TITLE, _ATX, _UNDERLINED) if (m := p.search(body))]
-        found = min(candidates, key=lambda m: m.start(), default=None)
-    title = " ".join(found["title"].split()) if found else ""
+    if front and (given := _FRONT_TITLE.search(front["body"])):
+        return _usable(given["title"])
+    # Every pattern starts at a line end, which makes them fast on text that has no heading at all.
+    body = "\n" + (head[front.end() :] if front else head)
+    found = [(m.start(), m["title"]) for p in (_HTML_TITLE, _ATX) if (m := p.search(body))]
+    return _usable(min([*found, *_underlined(body)], default=(0, ""))[1])
+
+
+def _underlined(body: str) -> list[tuple[int, str]]:
+    """(offset, text) of the first line that has an adornment below it (setext, reStructuredText)."""
+    for adornment in _ADORNMENT.finditer(body):
+        start = body.rfind("\n", 0, adornment.start()) + 1
+        line = body[start : adornment.start()].strip()
+        if line and any(map(str.isalnum, line)):
+            return [(start, line)]
+    return []
+
+
+def _usable(title: str) -> str:
+    title = " ".join(title.split())
     return title[:MAX_TITLE] if any(map(str.isalnum, title)) else ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import tantivy
 
 FORMAT = 1
-HEAP_BYTES = 256 << 20
+HEAP_BYTES = 128 << 20
 """Of the writer, over all its threads."""
 
 MAX_TERMS = 256
