@@ -79,7 +79,9 @@ class ScriptedServer:
                 choice = value["choices"][0]
                 delta = dict(choice["message"])
                 delta["tool_calls"] = [{"index": i, **c} for i, c in enumerate(delta.get("tool_calls", []))]
-                head: dict[str, Any] = {k: value[k] for k in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+                head: dict[str, Any] = {k: value[k] for k in ("id", "created", "model")} | {
+                    "object": "chat.completion.chunk"
+                }
                 chunks: list[dict[str, Any]] = [
                     {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
                     {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
