@@ -1,4 +1,4 @@
-"""A model server whose replies are written down: OpenAI's chat protocol, so that our real client path runs."""
+"""A model server whose replies are written down, in the providers' protocols, so that our real client path runs."""
 
 from __future__ import annotations
 
@@ -58,10 +58,18 @@ class ScriptedServer:
                     self.wfile.flush()
                     self.connection.shutdown(socket.SHUT_RDWR)
                     self.close_connection = True
-                elif body.get("stream"):
-                    self._stream(reply(step, number, body))
                 else:
-                    self._send(200, reply(step, number, body))
+                    path = self.path.split("?")[0]
+                    speak = next((f for end, f in PROTOCOLS.items() if path.endswith(end)), reply)
+                    value = speak(step, number, body)
+                    if not body.get("stream"):
+                        self._send(200, value)
+                    elif speak is anthropic_reply:
+                        self._stream(
+                            [f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in anthropic_events(value)]
+                        )
+                    else:
+                        self._stream([*(f"data: {json.dumps(c)}\n\n" for c in chat_chunks(value)), "data: [DONE]\n\n"])
 
             def _send(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
                 data = json.dumps(value).encode()
@@ -74,26 +82,12 @@ class ScriptedServer:
                 with contextlib.suppress(OSError):  # the client was killed meanwhile
                     self.wfile.write(data)
 
-            def _stream(self, value: dict[str, Any]) -> None:
-                """The whole reply as one chunk, its finish as the second, usage as the third."""
-                choice = value["choices"][0]
-                delta = dict(choice["message"])
-                delta["tool_calls"] = [{"index": i, **c} for i, c in enumerate(delta.get("tool_calls", []))]
-                head: dict[str, Any] = {k: value[k] for k in ("id", "created", "model")} | {
-                    "object": "chat.completion.chunk"
-                }
-                chunks: list[dict[str, Any]] = [
-                    {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-                    {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
-                    {"choices": [], "usage": value.get("usage")},
-                ]
+            def _stream(self, lines: Sequence[str]) -> None:
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Connection", "close")
                 self.end_headers()
-                for chunk in chunks:
-                    self.wfile.write(f"data: {json.dumps(head | chunk)}\n\n".encode())
-                self.wfile.write(b"data: [DONE]\n\n")
+                self.wfile.write("".join(lines).encode())
                 self.close_connection = True
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -152,6 +146,88 @@ def reply(step: Step, number: int, body: dict[str, Any]) -> dict[str, Any]:
     if usage is not None:
         value["usage"] = {"total_tokens": usage["prompt_tokens"] + usage["completion_tokens"], **usage}
     return value
+
+
+def chat_chunks(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """A chat reply as a stream: the message as one chunk, its finish as the second, usage as the third."""
+    choice = value["choices"][0]
+    delta = dict(choice["message"])
+    delta["tool_calls"] = [{"index": i, **c} for i, c in enumerate(delta.get("tool_calls", []))]
+    head: dict[str, Any] = {k: value[k] for k in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+    chunks: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+        {"choices": [], "usage": value.get("usage")},
+    ]
+    return [head | chunk for chunk in chunks]
+
+
+def anthropic_events(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """A message as a stream: each block opened, filled by one delta, closed."""
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {**value, "content": [], "stop_reason": None}},
+    ]
+    for index, block in enumerate(value["content"]):
+        if block["type"] == "text":
+            empty, deltas = {**block, "text": ""}, [{"type": "text_delta", "text": block["text"]}]
+        elif block["type"] == "thinking":
+            empty = {**block, "thinking": "", "signature": ""}
+            deltas = [{"type": "thinking_delta", "thinking": block["thinking"]},
+                      {"type": "signature_delta", "signature": block["signature"]}]  # fmt: skip
+        else:
+            empty = {**block, "input": {}}
+            deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+        events.append({"type": "content_block_start", "index": index, "content_block": empty})
+        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": index})
+    delta = {"stop_reason": value["stop_reason"], "stop_sequence": None}
+    usage = {"output_tokens": value["usage"]["output_tokens"]}
+    return [*events, {"type": "message_delta", "delta": delta, "usage": usage}, {"type": "message_stop"}]
+
+
+def anthropic_reply(step: Step, number: int, body: dict[str, Any]) -> dict[str, Any]:
+    """Anthropic's Messages."""
+    content: list[dict[str, Any]] = []
+    if "reasoning" in step:
+        content.append({"type": "thinking", "thinking": step["reasoning"], "signature": f"signed-{number}"})
+    if step.get("text"):
+        content.append({"type": "text", "text": step["text"]})
+    for i, c in enumerate(step.get("calls", [])):
+        content.append(
+            {"type": "tool_use", "id": f"toolu_{number}_{i}", "name": c["name"], "input": json.loads(c["arguments"])}
+        )
+    return {
+        "id": f"msg-{number}", "type": "message", "role": "assistant", "model": body["model"], "content": content,
+        "stop_reason": "tool_use" if step.get("calls") else "end_turn", "stop_sequence": None,
+        "usage": {"input_tokens": 40, "cache_read_input_tokens": 50, "cache_creation_input_tokens": 10, "output_tokens": 10},
+    }  # fmt: skip
+
+
+def responses_reply(step: Step, number: int, body: dict[str, Any]) -> dict[str, Any]:
+    """OpenAI's Responses."""
+    output: list[dict[str, Any]] = []
+    if "reasoning" in step:
+        summary = [{"type": "summary_text", "text": step["reasoning"]}]
+        output.append({"type": "reasoning", "id": f"rs_{number}", "summary": summary, "encrypted_content": "sealed"})
+    if step.get("text"):
+        text = {"type": "output_text", "text": step["text"], "annotations": []}
+        output.append(
+            {"type": "message", "id": f"m_{number}", "role": "assistant", "status": "completed", "content": [text]}
+        )
+    for i, c in enumerate(step.get("calls", [])):
+        output.append({"type": "function_call", "id": f"fc_{number}_{i}", "call_id": f"call_{number}_{i}", "name": c["name"],
+                       "arguments": c["arguments"], "status": "completed"})  # fmt: skip
+    usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 50, "cache_write_tokens": 0},
+             "output_tokens": 10, "output_tokens_details": {"reasoning_tokens": 4}, "total_tokens": 110}  # fmt: skip
+    return {
+        "id": f"resp_{number}", "object": "response", "created_at": 0, "model": body["model"], "status": "completed",
+        "output": output, "usage": usage, "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
+        "error": None, "incomplete_details": None, "instructions": None, "metadata": {}, "temperature": 1, "top_p": 1,
+    }  # fmt: skip
+
+
+PROTOCOLS = {"/messages": anthropic_reply, "/responses": responses_reply}
+"""The end of a path -> who speaks there; elsewhere it is OpenAI's chat."""
 
 
 ANSWER: Step = {
