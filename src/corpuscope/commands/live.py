@@ -98,7 +98,8 @@ def _came_back(event: Event) -> str:
     if event["error"]:
         return _one_line(text, 160)
     if event["name"] == "search":
-        return f"{len(data['imported']):,} new files; best: {', '.join(query['paths'][0] for query in data['queries'] if query['paths'])[:100]}"
+        best = dict.fromkeys(query["paths"][0] for query in data["queries"] if query["paths"])
+        return f"{len(data['imported']):,} new files; best: {_one_line(', '.join(best), 100)}"
     if event["name"] == "read":
         return f"lines {data['first']:,}-{data['last']:,} of {data['lines']:,}"
     lines = text.count("\n") + 1 if text else 0
@@ -112,9 +113,10 @@ def _one_line(text: str, most: int) -> str:
 
 def _summary(result: Result) -> str:
     spent = result.spent
+    calls = f"{spent.model_calls} model calls, {spent.tool_calls} tool calls, {spent.seconds:.1f} s"
+    if not spent.input_tokens and not spent.unmeasured:
+        return calls
     money = "price unknown" if spent.dollars is None else f"${spent.dollars:.4f}"
     tokens = f"{spent.input_tokens:,} tokens in ({spent.cached_tokens:,} cached), {spent.output_tokens:,} out, {money}"
     unmeasured = f"; {spent.unmeasured} replies without usage" if spent.unmeasured else ""
-    return (
-        f"{spent.model_calls} model calls, {spent.tool_calls} tool calls, {spent.seconds:.1f} s, {tokens}{unmeasured}"
-    )
+    return f"{calls}, {tokens}{unmeasured}"

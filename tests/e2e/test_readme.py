@@ -1,0 +1,82 @@
+"""Every command and every example of the README is run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ..conftest import write_files
+from ..scripted import ANSWER, ScriptedServer, call
+from .conftest import PROGRAM, clean_environment
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+DOCS = {
+    "sessions.md": "# Sessions\n\nThe session backend keeps sessions in a cache.\nSESSION_CACHE_ALIAS chooses the cache.\n",
+    "drafts/old.md": "# Old\n\nAn old draft about the session cache.\n",
+}
+ROWS = [{"id": 1, "name": "One", "body": "anything goes"}, "not JSON", {"id": 2, "name": "Two", "body": "other"}]
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_files(tmp_path / "docs", DOCS)
+    write_files(tmp_path, {"rows.jsonl": "\n".join(r if isinstance(r, str) else json.dumps(r) for r in ROWS) + "\n"})
+    return tmp_path
+
+
+def test_the_commands_of_the_readme_run_in_their_order(folder: Path) -> None:
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    assert len(lines) >= 13
+    steps = [{"calls": [call("search", {"queries": ["session cache"]})]}, ANSWER] * 3
+    with ScriptedServer(steps) as server:
+        environment = clean_environment(
+            OPENAI_API_KEY="x", ANTHROPIC_API_KEY="x", OPENAI_BASE_URL=server.base_url,
+            ANTHROPIC_BASE_URL=server.base_url.removesuffix("/v1"), PATH=f"{PROGRAM.parent}:/usr/bin:/bin",
+        )  # fmt: skip
+        for line in lines:
+            command = shlex.split(line.replace("http://127.0.0.1:8000/v1", server.base_url))
+            if command[1] == "ask" and not {"--model", "--base-url", "--resume"} & set(command):
+                command += ["--model", "scout"]
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+
+def test_the_python_example_runs(folder: Path) -> None:
+    (example,) = blocks("python")
+    assert len(example.strip().splitlines()) <= 12
+    done = subprocess.run([sys.executable, "-c", example], cwd=folder, capture_output=True, text=True, check=False,
+                          env=clean_environment())  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "sessions.md" in done.stdout and "files in" in done.stdout and "SESSION_CACHE_ALIAS" in done.stdout
+
+
+def test_the_stop_reasons_are_the_ones_there_are() -> None:
+    from corpuscope.agent import StopReason
+
+    paragraph = README[README.index("A trajectory ends with") :].split("\n\n")[0]
+    assert re.findall(r"`(\w+)`", paragraph) == [reason.value for reason in StopReason]
+
+
+@pytest.mark.slow
+def test_make_demo_from_a_fresh_clone(tmp_path: Path) -> None:
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(tmp_path / "clone")], check=True)
+    environment = {k: v for k, v in clean_environment().items() if k != "VIRTUAL_ENV"}
+    environment["PATH"] = ":".join(p for p in environment["PATH"].split(":") if ".venv" not in p)
+    done = subprocess.run(
+        ["make", "demo"], cwd=tmp_path / "clone", env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "641 documents" in done.stdout
+    assert done.stdout.count("  cited: ") == 6 and "NOT CITED" not in done.stdout
+    assert "Exact answer: 3.1\n" in done.stdout, "as the README shows it"
