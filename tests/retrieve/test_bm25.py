@@ -6,8 +6,10 @@ import json
 import math
 import re
 import shutil
+import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 from corpuscope.corpus import Corpus, one_at_a_time
 from corpuscope.errors import UsageError
-from corpuscope.retrieve import Analysis, Bm25, searchable
+from corpuscope.retrieve import Analysis, Bm25, follow_ingest, searchable
 
 from ..conftest import MakeCorpus, write_files
 
@@ -168,10 +170,10 @@ def test_a_damaged_index_is_built_anew(make_corpus: MakeCorpus) -> None:
 
 
 def test_a_killed_build_goes_on_from_its_last_commit(make_corpus: MakeCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corpuscope.retrieve import bm25
+    from corpuscope.retrieve import bm25_index
 
     corpus = make_corpus({f"{i:02}.md": f"word{i} same" for i in range(20)})
-    monkeypatch.setattr(bm25, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(bm25_index, "COMMIT_SECONDS", 0.0)
 
     def stop_half_way(done: int, total: int) -> None:
         if done == 10:
@@ -199,3 +201,44 @@ def test_a_writer_elsewhere_is_waited_for_and_then_named(
     with one_at_a_time(corpus.root), pytest.raises(UsageError, match="another corpuscope index is at work"):
         Bm25(corpus).update()
     assert Bm25(corpus).update() == len(TEXTS)
+
+
+def followed(source: Path, into: Path, **options: Any) -> Corpus:
+    return Corpus.build(source, into, following=follow_ingest, **options)[0]
+
+
+def test_an_index_that_reads_along_equals_one_built_afterwards(tmp_path: Path) -> None:
+    source = write_files(tmp_path / "s", {f"{i}.md": f"number {i} of the things" for i in range(30)})
+    followed(source, tmp_path / "c").close()
+    (source / "3.md").write_text("changed thing")
+    (source / "4.md").unlink()
+    (source / "new.md").write_text("brand new thing")
+    corpus = followed(source, tmp_path / "c")
+    assert Bm25(corpus).fresh, "nothing is left for update to do"
+    afterwards, _ = Corpus.build(source, tmp_path / "d")
+    queries = ["thing", "changed", "brand", "number", "4", "29"]
+    along = [{hit.docid for hit in r} for r in Bm25(corpus).search(queries, 100)]
+    assert along == [{hit.docid for hit in r} for r in Bm25(afterwards).search(queries, 100)]
+    assert along[1] == {"3.md"} and along[2] == {"new.md"} and along[4] == set()
+
+
+def test_an_ingest_that_fails_leaves_an_index_that_catches_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from corpuscope.corpus.ingest import ingest
+    from corpuscope.retrieve import bm25_index
+
+    monkeypatch.setattr(bm25_index, "COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr(sys.modules[ingest.__module__], "COMMIT_SECONDS", 0.0)
+    source = write_files(tmp_path / "s", {f"{i:02}.md": f"word{i} same" for i in range(20)})
+
+    def killed(done: int, total: int | None) -> None:
+        if done == 11:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        followed(source, tmp_path / "c", progress=killed)
+    (source / "03.md").write_text("edited meanwhile")
+    corpus = followed(source, tmp_path / "c")
+    engine = Bm25(corpus)
+    assert engine.update() < 20, "what was committed is not read again"
+    assert len(engine.search(["same"], 100)[0]) == 19
+    assert [hit.docid for hit in engine.search(["edited"], 100)[0]] == ["03.md"]

@@ -11,7 +11,7 @@ from typing import Any
 from ..api import Corpus
 from ..corpus import Changes, SourceSettings
 from ..errors import SetupError, UsageError
-from ..retrieve import LANGUAGES, Bm25
+from ..retrieve import LANGUAGES, Bm25, follow_ingest
 from .progress import progress
 
 _SHOWN = 10
@@ -26,7 +26,9 @@ def index_command(
     started = time.monotonic()
     try:
         with progress("reading documents") as done:
-            corpus, changes = Corpus.build(source, into, SourceSettings(**settings), language=language, progress=done)
+            corpus, changes = Corpus.build(
+                source, into, SourceSettings(**settings), language=language, progress=done, following=follow_ingest
+            )
     except UsageError:
         if report and (into / "manifest.sqlite").exists():
             with Corpus.open(into) as unfinished:

@@ -9,7 +9,7 @@ import os
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +18,7 @@ import tomli_w
 
 from ..errors import SetupError, UsageError
 from .document import Document, Entry
-from .ingest import Changes, ingest
+from .ingest import Changes, Follower, ingest
 from .manifest import Manifest
 from .sources import SourceSettings, open_source
 from .store import FilesStore
@@ -72,8 +72,9 @@ class Corpus:
         *,
         language: str = "english",
         progress: Callable[[int, int | None], None] = lambda done, total: None,
+        following: Callable[[Corpus], AbstractContextManager[Follower | None]] = lambda corpus: nullcontext(),
     ) -> tuple[Self, Changes]:
-        """Make or update the corpus at `into` from `source`; the indexes follow in `retrieve`.
+        """Make or update the corpus at `into` from `source`; an index may read along by `following`.
 
         Raises `UsageError` when `into` holds something else, or bad rows without `skip_bad`.
         """
@@ -90,14 +91,16 @@ class Corpus:
             }
             write_whole(root / CONFIG, tomli_w.dumps(config))
             corpus = cls(root.resolve(), config)
-            changes = ingest(
-                reader,
-                corpus.manifest,
-                corpus.store,
-                settings_key=_settings_key(settings),
-                skip_bad=settings.skip_bad,
-                progress=progress,
-            )
+            with following(corpus) as follower:
+                changes = ingest(
+                    reader,
+                    corpus.manifest,
+                    corpus.store,
+                    settings_key=_settings_key(settings),
+                    skip_bad=settings.skip_bad,
+                    progress=progress,
+                    follower=follower,
+                )
         return corpus, changes
 
     def close(self) -> None:

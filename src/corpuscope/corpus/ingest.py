@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import NamedTuple, Protocol
 
 from ..errors import UsageError
 from .document import Record, Skipped, Unit, count_lines
@@ -44,6 +45,14 @@ class Changes:
         return self.added + self.changed + self.removed
 
 
+class Follower(Protocol):
+    """An index that reads along: told of each new or changed document, and of each commit of the manifest."""
+
+    def document(self, key: int, title: str, data: bytes) -> None: ...
+
+    def committed(self) -> None: ...
+
+
 def ingest(
     source: Source,
     manifest: Manifest,
@@ -52,13 +61,29 @@ def ingest(
     settings_key: str,
     skip_bad: bool = False,
     progress: Callable[[int, int | None], None] = lambda done, total: None,
+    follower: Follower | None = None,
 ) -> Changes:
     """Read what changed in `source` into `store` and `manifest`; returns what was done.
 
     `progress(done, total)` counts units, `total` None while they are still being listed.
     Raises `UsageError` that names the bad rows unless `skip_bad`; what was good is kept for the next run.
     """
-    return _Ingest(source, manifest, store, progress).run(settings_key, skip_bad)
+    return _Ingest(source, manifest, store, progress, follower).run(settings_key, skip_bad)
+
+
+_VALUES = "title, sha256, bytes, lines, metadata, unit, place, revision"
+
+
+class _Held(NamedTuple):
+    """What the manifest has of a docid already."""
+
+    key: int
+    path: str
+    sha256: str
+    title: str
+    metadata: str
+    unit: str
+    place: str
 
 
 class _Ingest:
@@ -70,8 +95,10 @@ class _Ingest:
         manifest: Manifest,
         store: FilesStore,
         progress: Callable[[int, int | None], None],
+        follower: Follower | None,
     ) -> None:
         self.source, self.manifest, self.store, self.progress = source, manifest, store, progress
+        self.follower = follower
         self.db = manifest.db
         self.changes = Changes()
         self.revision = manifest.revision + 1
@@ -175,44 +202,45 @@ class _Ingest:
 
     def _put(self, unit: str, record: Record) -> Skipped | None:
         digest = hashlib.sha256(record.data).hexdigest()
-        old = self.db.execute(
-            "SELECT path, sha256, title, metadata, unit, place FROM documents WHERE docid = ?",
-            (record.docid,),
-        ).fetchone()
-        if old and (self._seen(record.docid) or (old[4] != unit and self._owned_elsewhere(old[4]))):
-            return _duplicate(record, digest, first_place=old[5], first_digest=old[1])
+        old = self._held(record.docid)
+        if old and (self._seen(record.docid) or (old.unit != unit and self._owned_elsewhere(old.unit))):
+            return _duplicate(record, digest, first_place=old.place, first_digest=old.sha256)
         self.db.execute("INSERT OR IGNORE INTO seen VALUES(?)", (record.docid,))
         for note in record.notes:
             self.changes.altered += 1
             self._write_note(unit, record.where, "altered", note)
         metadata = json.dumps(record.metadata, ensure_ascii=False, default=str)
-        path = old[0] if old else self._free_path(record)
-        if old and (old[1], old[2], old[3]) == (digest, record.title, metadata):
-            self.db.execute(
-                "UPDATE documents SET unit = ?, place = ? WHERE docid = ?", (unit, record.where, record.docid)
-            )
+        if old and (old.sha256, old.title, old.metadata) == (digest, record.title, metadata):
+            self.db.execute("UPDATE documents SET unit = ?, place = ? WHERE key = ?", (unit, record.where, old.key))
             self.changes.unchanged += 1
             return None
+        path = old.path if old else self._free_path(record)
         self.store.write(path, record.data)
         values = (record.title, digest, len(record.data), count_lines(record.data), metadata, unit, record.where,
                   self.revision)  # fmt: skip
-        if old:
-            self.db.execute(
-                "UPDATE documents SET title = ?, sha256 = ?, bytes = ?, lines = ?, metadata = ?, unit = ?, place = ?, "
-                "revision = ? WHERE docid = ?",
-                (*values, record.docid),
-            )
-            self.changes.changed += 1
-        else:
-            self.db.execute(
-                "INSERT INTO documents"
-                "(docid, path, path_key, title, sha256, bytes, lines, metadata, unit, place, revision) "
-                "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (record.docid, path, path_key(path), *values),
-            )
-            self.changes.added += 1
-            self._match_rename(digest)
+        key = self._change(old.key, values) if old else self._add(record.docid, path, values)
+        if self.follower:
+            self.follower.document(key, record.title, record.data)
         return None
+
+    def _held(self, docid: str) -> _Held | None:
+        columns = ", ".join(_Held._fields)
+        row = self.db.execute(f"SELECT {columns} FROM documents WHERE docid = ?", (docid,)).fetchone()
+        return _Held(*row) if row else None
+
+    def _change(self, key: int, values: tuple[object, ...]) -> int:
+        self.db.execute(f"UPDATE documents SET ({_VALUES}) = ({_marks(8)}) WHERE key = ?", (*values, key))
+        self.changes.changed += 1
+        return key
+
+    def _add(self, docid: str, path: str, values: tuple[object, ...]) -> int:
+        columns = f"docid, path, path_key, {_VALUES}"
+        row = (docid, path, path_key(path), *values)
+        key = self.db.execute(f"INSERT INTO documents({columns}) VALUES({_marks(11)})", row).lastrowid
+        self.changes.added += 1
+        self._match_rename(str(values[1]))
+        assert key is not None
+        return key
 
     def _seen(self, docid: str) -> bool:
         return self.db.execute("SELECT 1 FROM seen WHERE docid = ?", (docid,)).fetchone() is not None
@@ -262,6 +290,8 @@ class _Ingest:
             # The revision moves with the first row of it, so that no index can take a half-way state for its own.
             self.manifest.put("revision", str(self.revision))
         self.db.execute("COMMIT")
+        if self.follower:
+            self.follower.committed()
         self.db.execute("BEGIN IMMEDIATE")
         self.last_commit = time.monotonic()
 
@@ -283,6 +313,10 @@ def _bad_rows(bad: list[Skipped]) -> str:
     named = "; ".join(f"{b.where}: {b.reason}" for b in bad[:_NAMED_IN_ERRORS])
     more = f"; and {len(bad) - _NAMED_IN_ERRORS} more" if len(bad) > _NAMED_IN_ERRORS else ""
     return f"{len(bad)} bad rows: {named}{more}. Repair them, or pass --skip-bad to index the others"
+
+
+def _marks(n: int) -> str:
+    return ", ".join("?" * n)
 
 
 def _storable(name: str) -> str:

@@ -40,6 +40,7 @@ CREATE INDEX IF NOT EXISTS documents_revision ON documents(revision);
 CREATE TABLE IF NOT EXISTS removed(key INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
 """
 _ENTRY = "key, docid, path, title, sha256, bytes, lines, place"
+_CHANGED = "revision > ? AND NOT (key <= ? AND revision <= ?)"
 _CHUNK = 500
 
 
@@ -110,12 +111,15 @@ class Manifest:
         row = self.db.execute("SELECT metadata FROM documents WHERE docid = ?", (docid,)).fetchone()
         return json.loads(row[0]) if row else {}
 
-    def changed_since(self, revision: int) -> Iterator[Entry]:
-        """Documents added or changed after `revision`, in the order of their keys."""
-        yield from self._many(f"SELECT {_ENTRY} FROM documents WHERE revision > ? ORDER BY key", (revision,))
+    def changed_since(self, revision: int, done: tuple[int, int] = (0, 0)) -> Iterator[Entry]:
+        """Documents added or changed after `revision`, in the order of their keys.
 
-    def count_changed_since(self, revision: int) -> int:
-        row = self.db.execute("SELECT count(*) FROM documents WHERE revision > ?", (revision,)).fetchone()
+        Those up to the key `done[0]` that have not changed after revision `done[1]` are left out.
+        """
+        yield from self._many(f"SELECT {_ENTRY} FROM documents WHERE {_CHANGED} ORDER BY key", (revision, *done))
+
+    def count_changed_since(self, revision: int, done: tuple[int, int] = (0, 0)) -> int:
+        row = self.db.execute(f"SELECT count(*) FROM documents WHERE {_CHANGED}", (revision, *done)).fetchone()
         return int(row[0])
 
     def removed_since(self, revision: int) -> Iterator[int]:

@@ -1,41 +1,30 @@
 """BM25 over a tantivy index (Lucene's k1 = 1.2, b = 0.75), kept in step with the manifest.
 
 Queries are built from analysed terms and never reach tantivy's query parser, which refuses what models
-type (case M1). Documents are known to the index by their manifest key alone.
+type (case M1).
 """
 
 from __future__ import annotations
 
-import json
-import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from ..corpus import Corpus, Entry, one_at_a_time, write_whole
-from ..errors import SetupError, UsageError
-from .analysis import Analysis, normalize, unspaced_runs
+from ..corpus import Corpus, one_at_a_time
+from ..errors import UsageError
+from .analysis import Analysis
+from .bm25_index import Bm25Index, Bm25Writer
 from .protocol import Hit, Progress
 
 if TYPE_CHECKING:
     import tantivy
 
-FORMAT = 1
-HEAP_BYTES = 128 << 20
-"""Of the writer, over all its threads."""
-
 MAX_TERMS = 256
 """Distinct terms of one query; of a longer one the rarest are kept."""
 
-COMMIT_SECONDS = 60.0
-"""A killed build is taken up from its last commit."""
-
 LOCK_SECONDS = 30.0
 """How long to wait for another process that is bringing the same index up to date."""
-
-_CHUNK = 1 << 20
-"""Long documents are given to tantivy in pieces of this many characters."""
 
 
 class Bm25:
@@ -45,19 +34,18 @@ class Bm25:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self.folder = corpus.root / "index" / self.name
         try:
             self.analysis = Analysis(corpus.language)
         except ValueError as error:
             raise UsageError(f"{corpus.root}: {error}; choose another with --language") from error
+        self.index = Bm25Index(corpus.root / "index" / self.name, self.analysis)
         self._searcher: tantivy.Searcher | None = None
         self._revision = -1
-        self._index: tantivy.Index | None = None
 
     @property
     def fresh(self) -> bool:
         """Whether the index on disk stands at the corpus's revision."""
-        return self._meta().get("revision") == self.corpus.revision
+        return self.index.meta().get("revision") == self.corpus.revision
 
     def update(self, progress: Progress | None = None) -> int:
         if not self.corpus.finished:
@@ -71,38 +59,29 @@ class Bm25:
             return 0 if self.fresh else self._catch_up(progress)
 
     def _catch_up(self, progress: Progress | None) -> int:
-        meta = self._meta()
-        index = self._open()
-        target = self.corpus.revision
-        base = int(meta.get("revision", 0))
-        done_key = int(meta.get("key", 0)) if meta.get("target") == target else 0
-        try:
-            writer = index.writer(heap_size=HEAP_BYTES)
-        except ValueError as error:
-            raise _writer_error(error, self.folder) from error
-        for key in self.corpus.manifest.removed_since(base):
-            self._delete(writer, key)
-        total = self.corpus.manifest.count_changed_since(base)
-        count, last = 0, time.monotonic()
-        for count, entry in enumerate(self.corpus.manifest.changed_since(base), 1):
-            if entry.key > done_key:
-                if meta:  # only an index that holds something can hold an old version
-                    self._delete(writer, entry.key)
-                self._add(writer, entry)
-                if time.monotonic() - last > COMMIT_SECONDS:
-                    self._commit(writer, {"revision": base, "target": target, "key": entry.key})
-                    last = time.monotonic()
+        writer = Bm25Writer(self.index)
+        manifest = self.corpus.manifest
+        base, target = int(writer.meta.get("revision", 0)), self.corpus.revision
+        done = (int(writer.meta.get("key", 0)), int(writer.meta.get("target", 0)))
+        for key in manifest.removed_since(base):
+            writer.delete(key)
+        total = manifest.count_changed_since(base, done)
+        count = 0
+        for count, entry in enumerate(manifest.changed_since(base, done), 1):
+            writer.put(entry.key, entry.title, self.corpus.store.read(entry.path).decode())
+            if writer.commit_is_due():
+                writer.commit(revision=base, target=target, key=entry.key)
             if progress:
                 progress(count, total)
-        self._commit(writer, {"revision": target})
-        writer.wait_merging_threads()
+        writer.commit(revision=target)
+        writer.close()
         self._searcher = None
         return count
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         if self._searcher is None or self._revision != self.corpus.revision:
             self.update()
-            index = self._open()
+            index = self.index.open()
             index.reload()
             self._searcher, self._revision = index.searcher(), self.corpus.revision
         return [self._rank(self._searcher, query, k) for query in queries]
@@ -128,85 +107,56 @@ class Bm25:
             terms = sorted(counts, key=lambda term: searcher.doc_freq(*term))[:MAX_TERMS]
         clauses = []
         for field, term in terms:
-            clause = tantivy.Query.term_query(self._schema(), field, term, index_option="freq")
+            clause = tantivy.Query.term_query(self.index.open().schema, field, term, index_option="freq")
             if (n := counts[field, term]) > 1:
                 clause = tantivy.Query.boost_query(clause, float(n))
             clauses.append((tantivy.Occur.Should, clause))
         return tantivy.Query.boolean_query(clauses) if clauses else None
 
-    def _delete(self, writer: tantivy.IndexWriter, key: int) -> None:
-        """By query: `delete_documents_by_term` takes a number for a signed one, which an unsigned field never holds."""
-        import tantivy
 
-        writer.delete_documents_by_query(tantivy.Query.term_query(self._schema(), "key", key))
+@contextmanager
+def follow_ingest(corpus: Corpus) -> Iterator[IngestFollower]:
+    """Index documents while `Corpus.build` reads them: one pass over the text, and both cores at work.
 
-    def _add(self, writer: tantivy.IndexWriter, entry: Entry) -> None:
-        import tantivy
+    An ingest that fails leaves the index behind the manifest, and `update` catches up.
+    """
+    follower = IngestFollower(Bm25(corpus))
+    yield follower
+    follower.finish()
 
-        text = normalize(f"{entry.title}\n{self.corpus.store.read(entry.path).decode()}")
-        document = tantivy.Document()
-        document.add_unsigned("key", entry.key)
-        for start in range(0, len(text), _CHUNK):
-            document.add_text("body", text[start : start + _CHUNK])
-        if runs := unspaced_runs(text):
-            document.add_text("unspaced", "\n".join(runs))
-        try:
-            writer.add_document(document)
-        except ValueError as error:
-            raise _writer_error(error, self.folder) from error
 
-    def _commit(self, writer: tantivy.IndexWriter, meta: dict[str, Any]) -> None:
-        try:
-            writer.commit()
-        except ValueError as error:
-            raise _writer_error(error, self.folder) from error
-        write_whole(self._meta_file, json.dumps({"format": FORMAT, "language": self.corpus.language, **meta}))
+class IngestFollower:
+    """Told of every document that is new or changed, and of every commit of the manifest."""
+
+    def __init__(self, engine: Bm25) -> None:
+        self.engine = engine
+        self.base = engine.corpus.revision
+        # An index that is behind already has more to catch up than what this ingest brings.
+        self.follows = engine.fresh or (self.base == 0 and not engine.index.meta())
+        self._writer: Bm25Writer | None = None
+        self._last_key = 0
 
     @property
-    def _meta_file(self) -> Path:
-        return self.folder / "corpuscope.json"
+    def writer(self) -> Bm25Writer:
+        if self._writer is None:
+            self._writer = Bm25Writer(self.engine.index)
+        return self._writer
 
-    def _meta(self) -> dict[str, Any]:
-        """What the index was built from; empty when it must be built anew."""
-        try:
-            meta: dict[str, Any] = json.loads(self._meta_file.read_text())
-        except (OSError, ValueError):
-            return {}
-        same = meta.get("format") == FORMAT and meta.get("language") == self.corpus.language
-        return meta if same else {}
+    def document(self, key: int, title: str, data: bytes) -> None:
+        if self.follows:
+            self.writer.put(key, title, data.decode())
+            self._last_key = key
 
-    def _schema(self) -> tantivy.Schema:
-        return self._open().schema
+    def committed(self) -> None:
+        """All documents told so far are in the manifest for good. In a new corpus their keys rise."""
+        if self._writer is not None and self.base == 0 and self._writer.commit_is_due():
+            self._writer.commit(revision=0, target=self.engine.corpus.revision, key=self._last_key)
 
-    def _open(self) -> tantivy.Index:
-        import tantivy
-
-        if self._index is not None:
-            return self._index
-        if not self._meta():
-            self._clear()
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            build = tantivy.SchemaBuilder()
-            build.add_unsigned_field("key", indexed=True, fast=True)
-            build.add_text_field("body", tokenizer_name="words", index_option="freq")
-            build.add_text_field("unspaced", tokenizer_name="bigrams", index_option="freq")
-            self._index = tantivy.Index(build.build(), path=str(self.folder))
-        except (OSError, ValueError) as error:
-            raise SetupError(
-                f"cannot open the index in {self.folder} ({error}); delete that folder and index again"
-            ) from error
-        self._index.register_tokenizer("words", self.analysis.words)
-        self._index.register_tokenizer("bigrams", self.analysis.bigrams)
-        return self._index
-
-    def _clear(self) -> None:
-        import shutil
-
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _writer_error(error: ValueError, folder: Path) -> Exception:
-    if "No space" in str(error) or "os error 28" in str(error):
-        return SetupError(f"no space left for {folder}: free some and run the same command again; nothing is lost")
-    return SetupError(f"the index in {folder} cannot be written: {error}")
+    def finish(self) -> None:
+        revision = self.engine.corpus.revision
+        if not self.follows or revision == self.base:
+            return
+        for key in self.engine.corpus.manifest.removed_since(self.base):
+            self.writer.delete(key)
+        self.writer.commit(revision=revision)
+        self.writer.close()
