@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 from .measure import Row, side_by_side
@@ -10,14 +11,14 @@ from .measure import Row, side_by_side
 
 def measure(documents: Path, work: Path, rounds: int) -> list[Row]:
     program = str(Path(sys.executable).parent / "corpuscope")
-    corpus, bare = work / "bench.corpus", work / "bare"
-    commands = {
-        "ours": [program, "index", str(documents), "--into", str(corpus)],
-        "peer": [sys.executable, "-m", "benchmarks.bare_tantivy", str(documents), str(bare)],
-    }
-    found = side_by_side(commands, rounds, before={"ours": corpus, "peer": bare})
+    with tempfile.TemporaryDirectory(dir=work) as folder:
+        commands = {
+            "ours": [program, "index", str(documents), "--into", f"{folder}/ours{{round}}.corpus"],
+            "peer": [sys.executable, "-m", "benchmarks.bare_tantivy", str(documents), f"{folder}/bare{{round}}"],
+        }
+        found = side_by_side(commands, rounds)
+        again = side_by_side({"again": commands["ours"]}, 1)["again"]
     ours, peer = found["ours"], found["peer"]
-    again = side_by_side({"again": commands["ours"]}, 1)["again"]
     return [
         Row("index: time, against bare tantivy", f"{ours.seconds:.1f} s", f"{peer.seconds:.1f} s",
             ours.seconds / peer.seconds, 2.0),

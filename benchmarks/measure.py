@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,16 @@ def run_once(command: Sequence[str], cwd: Path | None = None, env: Mapping[str, 
     return Measured(seconds, usage.ru_maxrss / 1024)
 
 
-def side_by_side(commands: Mapping[str, Sequence[str]], rounds: int, before: Mapping[str, Path] | None = None,
-                 **options: object) -> dict[str, Measured]:  # fmt: skip
-    """Each command once a round, in turn. `before[name]` is a folder removed before each of its runs."""
-    import shutil
+def side_by_side(commands: Mapping[str, Sequence[str]], rounds: int, **options: Any) -> dict[str, Measured]:
+    """Each command once a round, in turn; `{round}` in an argument is the round's number.
 
+    A round that needs a new folder takes one of its own: ext4 without a journal is slow to create files just
+    after others were deleted, and that would be measured instead.
+    """
     runs: dict[str, list[Measured]] = {name: [] for name in commands}
-    for _ in range(rounds):
+    for number in range(rounds):
         for name, command in commands.items():
-            if before and name in before:
-                shutil.rmtree(before[name], ignore_errors=True)
-            runs[name].append(run_once(command, **options))  # type: ignore[arg-type]
+            runs[name].append(run_once([part.replace("{round}", str(number)) for part in command], **options))
     return {
         name: Measured(statistics.median(m.seconds for m in found), statistics.median(m.megabytes for m in found))
         for name, found in runs.items()

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.scripted import ByHistory, Step, call
@@ -44,15 +45,15 @@ def measure(django_corpus: Path, documents: Path, work: Path, rounds: int) -> li
             "models": [{"id": "scripted"}],
         }
         (home / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
-        run = work / "run"
+        runs = tempfile.mkdtemp(dir=work)
         commands = {
-            "ours": [program, "ask", str(django_corpus), "What?", "--base-url", ours.base_url, "--model", "scripted", "--run", str(run)],
+            "ours": [program, "ask", str(django_corpus), "What?", "--base-url", ours.base_url, "--model", "scripted", "--run", runs + "/{round}"],
             "peer": [str(pi), "--provider", "scripted", "--model", "scripted", "--no-session", "-p", "What?"],
         }  # fmt: skip
         environment = os.environ | {"PI_CODING_AGENT_DIR": str(home), "PI_OFFLINE": "1"}
         rg = Path(sys.executable).parent
         environment["PATH"] = f"{rg}:{environment['PATH']}"
-        found = side_by_side(commands, rounds, before={"ours": run}, cwd=documents, env=environment)
+        found = side_by_side(commands, rounds, cwd=documents, env=environment)
         for name, server in (("ours", ours), ("peer", theirs)):
             results = sum(message["role"] == "tool" for message in server.requests[-1]["messages"])
             assert results >= CALLS, f"{name} ran {results} of {CALLS} commands"

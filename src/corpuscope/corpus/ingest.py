@@ -71,7 +71,7 @@ def ingest(
     return _Ingest(source, manifest, store, progress, follower).run(settings_key, skip_bad)
 
 
-_VALUES = "title, sha256, bytes, lines, metadata, unit, place, revision"
+_VALUES = "title, sha256, bytes, lines, metadata, unit, place, revision, visit"
 
 
 class _Held(NamedTuple):
@@ -84,6 +84,7 @@ class _Held(NamedTuple):
     metadata: str
     unit: str
     place: str
+    visit: int
 
 
 class _Ingest:
@@ -103,11 +104,13 @@ class _Ingest:
         self.changes = Changes()
         self.revision = manifest.revision + 1
         self.last_commit = time.monotonic()
+        self.resumed = manifest.get("unfinished") == "yes"
+        # Numbers the reading of each unit; a document whose row has another number was not in it this time.
+        self.visit = time.time_ns()
 
     def run(self, settings_key: str, skip_bad: bool) -> Changes:
-        resumed = self.manifest.get("unfinished") == "yes"
         self._begin(settings_key)
-        if resumed:
+        if self.resumed:
             self._sweep()
         try:
             total = self._list()
@@ -120,8 +123,7 @@ class _Ingest:
         return self.changes
 
     def _begin(self, settings_key: str) -> None:
-        for table in ("listed(name TEXT PRIMARY KEY, fingerprint TEXT)", "gone(sha256 TEXT PRIMARY KEY, n INTEGER)",
-                      "seen(docid TEXT PRIMARY KEY)"):  # fmt: skip
+        for table in ("listed(name TEXT PRIMARY KEY, fingerprint TEXT)", "gone(sha256 TEXT PRIMARY KEY, n INTEGER)"):
             self.db.execute(f"DROP TABLE IF EXISTS temp.{table.split('(')[0]}")
             self.db.execute(f"CREATE TEMP TABLE {table} WITHOUT ROWID")
         self.db.execute("BEGIN IMMEDIATE")
@@ -153,29 +155,30 @@ class _Ingest:
     def _forget_gone(self) -> None:
         gone = "SELECT name FROM units WHERE name NOT IN (SELECT name FROM listed)"
         for (name,) in self.db.execute(gone).fetchall():
-            self._remove_unseen(name)
+            self.visit += 1
+            self._remove_unvisited(name)
             self.db.execute("DELETE FROM units WHERE name = ?", (name,))
             self.db.execute("DELETE FROM notes WHERE unit = ?", (name,))
 
     def _read_pending(self, total: int) -> None:
         pending = (
-            "SELECT l.name, l.fingerprint FROM listed l LEFT JOIN units u ON u.name = l.name "
+            "SELECT l.name, l.fingerprint, u.name IS NULL FROM listed l LEFT JOIN units u ON u.name = l.name "
             "WHERE u.fingerprint IS NOT l.fingerprint ORDER BY l.name"
         )
         todo = self.db.execute(f"SELECT count(*) FROM ({pending})").fetchone()[0]
         self._count_unchanged()
         done = total - todo
         self.progress(done, total)
-        for name, fingerprint in self._rows(pending):
-            self._read_unit(Unit(_from_storable(name), fingerprint), name)
+        for name, fingerprint, unknown in self._rows(pending):
+            self._read_unit(Unit(_from_storable(name), fingerprint), name, known=self.resumed or not unknown)
             done += 1
             self.progress(done, total)
 
-    def _rows(self, query: str) -> Iterator[tuple[str, str]]:
+    def _rows(self, query: str) -> Iterator[tuple[str, str, int]]:
         """Rows of a query over tables that are written meanwhile, a thousand names at a time."""
         self.db.execute("DROP TABLE IF EXISTS temp.pending")
         self.db.execute(f"CREATE TEMP TABLE pending AS {query}")
-        cursor = self.db.execute("SELECT name, fingerprint FROM pending ORDER BY rowid")
+        cursor = self.db.execute("SELECT * FROM pending ORDER BY rowid")
         while batch := list(islice(cursor, 1000)):
             yield from batch
 
@@ -186,9 +189,11 @@ class _Ingest:
         ).fetchone()
         self.changes.unchanged = int(row[0])
 
-    def _read_unit(self, unit: Unit, name: str) -> None:
-        self.db.execute("DELETE FROM notes WHERE unit = ?", (name,))
-        self.db.execute("DELETE FROM seen")
+    def _read_unit(self, unit: Unit, name: str, *, known: bool) -> None:
+        """Read one unit. Only one that is `known` can have left notes or documents."""
+        self.visit += 1
+        if known:
+            self.db.execute("DELETE FROM notes WHERE unit = ?", (name,))
         clean = True
         for found in self.source.read(unit):
             problem = found if isinstance(found, Skipped) else self._put(name, found)
@@ -196,28 +201,31 @@ class _Ingest:
                 clean &= not problem.bad
                 self._note(name, problem)
             self._commit_now_and_then()
-        self._remove_unseen(name)
+        if known:
+            self._remove_unvisited(name)
         # A unit with bad rows is read again next time: they may be repaired, or allowed with --skip-bad.
         self.db.execute("INSERT OR REPLACE INTO units VALUES(?, ?)", (name, unit.fingerprint if clean else ""))
 
     def _put(self, unit: str, record: Record) -> Skipped | None:
         digest = hashlib.sha256(record.data).hexdigest()
         old = self._held(record.docid)
-        if old and (self._seen(record.docid) or (old.unit != unit and self._owned_elsewhere(old.unit))):
+        if old and (old.visit == self.visit or (old.unit != unit and self._owned_elsewhere(old.unit))):
             return _duplicate(record, digest, first_place=old.place, first_digest=old.sha256)
-        self.db.execute("INSERT OR IGNORE INTO seen VALUES(?)", (record.docid,))
         for note in record.notes:
             self.changes.altered += 1
             self._write_note(unit, record.where, "altered", note)
         metadata = json.dumps(record.metadata, ensure_ascii=False, default=str)
         if old and (old.sha256, old.title, old.metadata) == (digest, record.title, metadata):
-            self.db.execute("UPDATE documents SET unit = ?, place = ? WHERE key = ?", (unit, record.where, old.key))
+            self.db.execute(
+                "UPDATE documents SET unit = ?, place = ?, visit = ? WHERE key = ?",
+                (unit, record.where, self.visit, old.key),
+            )
             self.changes.unchanged += 1
             return None
         path = old.path if old else self._free_path(record)
         self.store.write(path, record.data)
         values = (record.title, digest, len(record.data), count_lines(record.data), metadata, unit, record.where,
-                  self.revision)  # fmt: skip
+                  self.revision, self.visit)  # fmt: skip
         key = self._change(old.key, values) if old else self._add(record.docid, path, values)
         if self.follower:
             self.follower.document(key, record.title, record.data)
@@ -229,21 +237,18 @@ class _Ingest:
         return _Held(*row) if row else None
 
     def _change(self, key: int, values: tuple[object, ...]) -> int:
-        self.db.execute(f"UPDATE documents SET ({_VALUES}) = ({_marks(8)}) WHERE key = ?", (*values, key))
+        self.db.execute(f"UPDATE documents SET ({_VALUES}) = ({_marks(9)}) WHERE key = ?", (*values, key))
         self.changes.changed += 1
         return key
 
     def _add(self, docid: str, path: str, values: tuple[object, ...]) -> int:
         columns = f"docid, path, path_key, {_VALUES}"
         row = (docid, path, path_key(path), *values)
-        key = self.db.execute(f"INSERT INTO documents({columns}) VALUES({_marks(11)})", row).lastrowid
+        key = self.db.execute(f"INSERT INTO documents({columns}) VALUES({_marks(12)})", row).lastrowid
         self.changes.added += 1
         self._match_rename(str(values[1]))
         assert key is not None
         return key
-
-    def _seen(self, docid: str) -> bool:
-        return self.db.execute("SELECT 1 FROM seen WHERE docid = ?", (docid,)).fetchone() is not None
 
     def _owned_elsewhere(self, unit: str) -> bool:
         """Whether another unit that is up to date holds the docid; one still to be read may have lost it."""
@@ -256,9 +261,9 @@ class _Ingest:
             path = distinguished(path, record.docid)
         return path
 
-    def _remove_unseen(self, unit: str) -> None:
-        unseen = "SELECT key, path, sha256 FROM documents WHERE unit = ? AND docid NOT IN (SELECT docid FROM seen)"
-        for key, path, digest in self.db.execute(unseen, (unit,)).fetchall():
+    def _remove_unvisited(self, unit: str) -> None:
+        unvisited = "SELECT key, path, sha256 FROM documents WHERE unit = ? AND visit != ?"
+        for key, path, digest in self.db.execute(unvisited, (unit, self.visit)).fetchall():
             self.store.remove(path)
             self.db.execute("DELETE FROM documents WHERE key = ?", (key,))
             self.db.execute("INSERT OR REPLACE INTO removed VALUES(?, ?)", (key, self.revision))

@@ -33,7 +33,8 @@ CREATE TABLE IF NOT EXISTS documents(
     metadata TEXT NOT NULL,
     unit TEXT NOT NULL,
     place TEXT NOT NULL,
-    revision INTEGER NOT NULL
+    revision INTEGER NOT NULL,
+    visit INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS documents_unit ON documents(unit);
 CREATE INDEX IF NOT EXISTS documents_revision ON documents(revision);
@@ -134,14 +135,14 @@ class Manifest:
     def path_is_taken(self, path: str, docid: str) -> bool:
         """Whether another document's path equals this one, lies below it or above it, case folded."""
         key = path_key(path)
-        above = [key[: i if i > 0 else None] for i, char in enumerate(key) if char == "/"]
+        above = [key[:i] for i, char in enumerate(key) if char == "/"]
         marks = ",".join("?" * (len(above) + 1))
-        same = f"SELECT 1 FROM documents WHERE path_key IN ({marks}) AND docid != ?"
-        if self.db.execute(same, (*above, key, docid)).fetchone():
-            return True
         # "0" is the character after "/": every path below `key` sorts between the two.
-        below = "SELECT 1 FROM documents WHERE path_key > ? AND path_key < ? AND docid != ? LIMIT 1"
-        return self.db.execute(below, (key + "/", key + "0", docid)).fetchone() is not None
+        taken = (
+            f"SELECT 1 FROM documents WHERE (path_key IN ({marks}) OR (path_key > ? AND path_key < ?)) "
+            "AND docid != ? LIMIT 1"
+        )
+        return self.db.execute(taken, (*above, key, key + "/", key + "0", docid)).fetchone() is not None
 
     def _where(self, column: str, values: Sequence[str]) -> Iterator[Entry]:
         for part in _chunks(values):

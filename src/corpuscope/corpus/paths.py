@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 MAX_COMPONENT_BYTES = 200
@@ -23,6 +24,7 @@ _UNSAFE = re.compile(
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
 def safe_component(name: str) -> str:
     """One path component for `name`, at most `MAX_COMPONENT_BYTES` bytes, its extension kept."""
     name = _UNSAFE.sub("_", unicodedata.normalize("NFC", name)).strip()

@@ -39,8 +39,10 @@ class FolderSource:
         docid = os.fsencode(unit.name).decode(errors="backslashreplace")
         try:
             handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with open(handle, "rb") as opened:
-                data = opened.read(MAX_DOCUMENT_BYTES + 1)
+            try:
+                data = _read_all(handle)
+            finally:
+                os.close(handle)
         except OSError as error:
             yield Skipped(docid, f"cannot be read: {error.strerror}")
             return
@@ -80,3 +82,14 @@ class FolderSource:
         if path != name:
             notes += (f"stored as {path}",)
         return Record(docid, path, title, text[0], docid, notes=notes + text[1])
+
+
+def _read_all(handle: int) -> bytes:
+    """The file, or a little more than `MAX_DOCUMENT_BYTES` of it."""
+    parts = []
+    left = MAX_DOCUMENT_BYTES + 1
+    size = min(left, os.fstat(handle).st_size + 1)
+    while left > 0 and (part := os.read(handle, size)):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
