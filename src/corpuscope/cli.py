@@ -185,9 +185,6 @@ def main() -> None:
             raise
         print(f"corpuscope: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("corpuscope: interrupted; what is done is kept, run the same command again to go on", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)

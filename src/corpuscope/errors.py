@@ -22,5 +22,11 @@ class SetupError(CorpuscopeError):
     exit_code = 3
 
 
+class Interrupted(CorpuscopeError):
+    """A person stopped it. The message says how to go on."""
+
+    exit_code = 130
+
+
 class ToolError(Exception):
     """The model must act. The message goes back as the observation and says how to repair the call."""

@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..agent import StopReason, default_model
+from ..agent import SCOUT, StopReason, default_model
 from ..api import Corpus
-from ..errors import CorpuscopeError, UsageError
-from ..systems import System, ask_async, load_system, result_json
+from ..errors import CorpuscopeError, Interrupted, UsageError
+from ..systems import System, ask_async, default_run_folder, load_system, result_json
 from .live import LiveView
+from .progress import bring_up_to_date
 
 _HELP = {
     StopReason.MODEL_CALLS: "the model-call budget is used up; raise it with --max-calls",
@@ -21,8 +22,12 @@ _HELP = {
     StopReason.CONTEXT_OVERFLOW: "the conversation no longer fits the model's context window",
     StopReason.MALFORMED_CALLS: "the model kept making calls that cannot be understood; try another model",
     StopReason.EMPTY_REPLY: "the model replied with nothing",
-    StopReason.MODEL_ERROR: "the model's server failed; go on later with --resume",
+    StopReason.MODEL_ERROR: "the model's server failed; go on later with --run {run} --resume",
 }
+_NO_KEY = (
+    "no API key in the environment: the scout answers, a fixed search policy and not a language model. "
+    "For one: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or serve a model and add --base-url"
+)
 
 
 def ask_command(
@@ -44,33 +49,32 @@ def ask_command(
         raise UsageError('no question: corpuscope ask CORPUS "question"')
     chosen = _limited(load_system(system), max_cost, max_calls, max_seconds)
     with Corpus.open(path) as corpus:
-        if not resume and not (model or base_url) and default_model() == "scout":
-            print(
-                "no API key in the environment: the scout answers, a fixed search policy and not a language model. "
-                "For one: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or serve a model and add --base-url",
-                file=sys.stderr,
-            )
+        if not resume and not (model or base_url) and default_model() == SCOUT:
+            print(_NO_KEY, file=sys.stderr)
+        if corpus.finished:
+            bring_up_to_date(corpus)
         view = LiveView(corpus, quiet=as_json)
-        result = asyncio.run(
-            ask_async(
-                corpus,
-                question,
-                system=chosen,
-                model=model,
-                base_url=base_url,
-                run=run,
-                resume=resume,
-                sandboxed=sandboxed,
-                on_event=view.show,
-            )
-        )
+        folder = run or (None if resume else default_run_folder(corpus, question))
+        answering = ask_async(
+            corpus, question, system=chosen, model=model, base_url=base_url, run=folder, resume=resume,
+            sandboxed=sandboxed, on_event=view.show,
+        )  # fmt: skip
+        try:
+            result = asyncio.run(answering)
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted; go on with: corpuscope ask {path} --run {folder} --resume") from None
         if as_json:
             print(json.dumps(result_json(result), ensure_ascii=False))
         else:
             view.answer(result)
+            view.note(f"trajectory: {folder}")
+        if sandboxed and not corpus.store.links:
+            print(
+                "note: the workspace is on another file system than the corpus; documents were copied", file=sys.stderr
+            )
     if result.stop_reason is not StopReason.ANSWERED:
         detail = f" ({result.detail})" if result.detail else ""
-        raise CorpuscopeError(f"no answer: {_HELP.get(result.stop_reason, result.stop_reason.value)}{detail}")
+        raise CorpuscopeError(f"no answer: {_HELP[result.stop_reason].format(run=folder)}{detail}")
 
 
 def _limited(system: System, max_cost: float | None, max_calls: int | None, max_seconds: float | None) -> System:

@@ -16,6 +16,7 @@ from ..corpus import Corpus
 from ..errors import CorpuscopeError
 from ..retrieve import Bm25
 from ..workspace import bubblewrap, ripgrep
+from .progress import progress
 
 _KEYS = (
     "OPENAI_API_KEY",
@@ -81,7 +82,8 @@ def _corpus(path: Path, verify: bool) -> Iterator[Check]:
         if not os.access(corpus.root, os.W_OK):
             yield Check("workspaces", "note", "the corpus is read-only here: documents are copied, not linked")
         if verify:
-            damaged = list(corpus.verify())
+            with progress("reading documents") as done:
+                damaged = list(corpus.verify(done))
             shown = "; ".join(f"{damage.path}: {damage.reason}" for damage in damaged[:5])
             text = f"{len(damaged):,} documents are damaged ({shown}); index into a new folder"
             yield Check("documents", "bad", text) if damaged else Check("documents", "ok", "all as they were indexed")

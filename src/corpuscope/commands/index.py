@@ -10,7 +10,7 @@ from typing import Any
 
 from ..api import Corpus
 from ..corpus import Changes, SourceSettings
-from ..errors import SetupError, UsageError
+from ..errors import Interrupted, SetupError, UsageError
 from ..retrieve import LANGUAGES, Bm25, follow_ingest
 from .progress import progress
 
@@ -29,6 +29,8 @@ def index_command(
             corpus, changes = Corpus.build(
                 source, into, SourceSettings(**settings), language=language, progress=done, following=follow_ingest
             )
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; what is done is kept, run the same command again to go on") from None
     except UsageError:
         if report and (into / "manifest.sqlite").exists():
             with Corpus.open(into) as unfinished:

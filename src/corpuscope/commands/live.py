@@ -56,6 +56,9 @@ class LiveView:
             )
         self._line(_summary(result), "dim")
 
+    def note(self, text: str) -> None:
+        self._line(text, "dim")
+
     def _tool(self, event: Event) -> None:
         self.files = int(event["data"].get("workspace", self.files))
         name, arguments = _one_line(event["name"], 40), _short(event["arguments"])

@@ -6,6 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ..corpus import Corpus
+from ..retrieve import Bm25
+
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int | None], None]]:
@@ -20,3 +23,11 @@ def progress(label: str) -> Iterator[Callable[[int, int | None], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def bring_up_to_date(corpus: Corpus) -> None:
+    """Let the index catch up where somebody sees it, not inside the first search."""
+    engine = Bm25(corpus)
+    if not engine.fresh:
+        with progress("indexing") as done:
+            engine.update(done)

@@ -10,6 +10,7 @@ from ..api import Corpus
 from ..errors import UsageError
 from ..retrieve import searchable
 from ..workspace import Workspace, bubblewrap, clean, execute, interactive_shell
+from .progress import bring_up_to_date
 
 
 def shell_command(path: Path, queries: Sequence[str], *, command: str, k: int, sandboxed: bool) -> None:
@@ -18,6 +19,7 @@ def shell_command(path: Path, queries: Sequence[str], *, command: str, k: int, s
     if sandboxed:
         bubblewrap()
     with Corpus.open(path) as corpus, Workspace(corpus, sandboxed=sandboxed) as workspace:
+        bring_up_to_date(corpus)
         workspace.add(hit.docid for ranking in corpus.search(*queries, k=k) for hit in ranking)
         if command:
             sys.exit(_run(workspace, command))

@@ -143,9 +143,11 @@ class Corpus:
     def entries(self) -> Iterator[Entry]:
         return self.manifest.entries()
 
-    def verify(self) -> Iterator[Damage]:
+    def verify(self, progress: Callable[[int, int | None], None] = lambda done, total: None) -> Iterator[Damage]:
         """Every document whose file is missing or altered: a full read of the store."""
-        for entry in self.entries():
+        total = len(self)
+        for count, entry in enumerate(self.entries(), 1):
+            progress(count, total)
             try:
                 data = self.store.read(entry.path)
             except OSError as error:

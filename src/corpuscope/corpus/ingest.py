@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from ..errors import UsageError
+from ..errors import SetupError, UsageError
 from .document import Record, Skipped, Unit, count_lines
 from .manifest import Manifest
 from .paths import distinguished, path_key
@@ -25,6 +26,7 @@ COMMIT_SECONDS = 1.0
 """At most this much work is done again after a kill."""
 
 _NAMED_IN_ERRORS = 20
+_GO_ON = "free some space and run the same command again; nothing is lost"
 
 
 @dataclass(slots=True)
@@ -117,10 +119,20 @@ class _Ingest:
             self._forget_gone()
             self._read_pending(total)
             self._finish(skip_bad)
+        except sqlite3.OperationalError as error:
+            raise SetupError(f"cannot write {self.manifest.file} ({error}): {_GO_ON}") from error
         finally:
-            if self.db.in_transaction:
-                self.db.execute("COMMIT")
+            self._keep()
         return self.changes
+
+    def _keep(self) -> None:
+        """Commit what is done, also when the run fails; what a full disk does not take is read again."""
+        if self.db.in_transaction:
+            try:
+                self.db.execute("COMMIT")
+            except sqlite3.OperationalError:
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
 
     def _begin(self, settings_key: str) -> None:
         for table in ("listed(name TEXT PRIMARY KEY, fingerprint TEXT)", "gone(sha256 TEXT PRIMARY KEY, n INTEGER)"):

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ..errors import UsageError
 from .document import Entry
@@ -56,8 +57,10 @@ class Manifest:
             self.db.execute("PRAGMA synchronous = NORMAL")
             self.db.executescript(_SCHEMA)
         except sqlite3.OperationalError as error:
+            self.db.close()
             if "readonly" not in str(error) and "unable to open" not in str(error):
                 raise UsageError(f"{file}: {error}") from error
+            self.db = _read_only(file)
         except sqlite3.DatabaseError as error:
             raise UsageError(f"{file} is not a corpuscope manifest ({error}); index into a new folder") from error
 
@@ -152,6 +155,16 @@ class Manifest:
     def _many(self, query: str, values: Sequence[Any]) -> Iterator[Entry]:
         for row in self.db.execute(query, values):
             yield Entry(*row)
+
+
+def _read_only(file: Path) -> sqlite3.Connection:
+    """A manifest on a medium that cannot be written, where SQLite's own read-only mode would want to make files."""
+    log = file.with_name(file.name + "-wal")
+    if not file.exists() or (log.exists() and log.stat().st_size):
+        raise UsageError(f"{file} was not closed cleanly and cannot be written here: open it once where it can be")
+    return sqlite3.connect(
+        f"file:{quote(str(file))}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
+    )
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +36,7 @@ class Bm25Index:
         self.folder = folder
         self.analysis = analysis
         self._opened: tantivy.Index | None = None
+        self._links: tempfile.TemporaryDirectory[str] | None = None
 
     def meta(self) -> dict[str, Any]:
         """What the index was built from; {} when it must be built anew.
@@ -62,7 +65,7 @@ class Bm25Index:
         build.add_text_field("unspaced", tokenizer_name="bigrams", index_option="freq")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._opened = tantivy.Index(build.build(), path=str(self.folder))
+            self._opened = tantivy.Index(build.build(), path=str(self._lockable()))
         except (OSError, ValueError) as error:
             raise SetupError(
                 f"cannot open the index in {self.folder} ({error}); delete that folder and index again"
@@ -70,6 +73,16 @@ class Bm25Index:
         self._opened.register_tokenizer("words", self.analysis.words)
         self._opened.register_tokenizer("bigrams", self.analysis.bigrams)
         return self._opened
+
+    def _lockable(self) -> Path:
+        """The folder, or links to its files in one of our own: tantivy makes a lock file even to read."""
+        if os.access(self.folder, os.W_OK):
+            return self.folder
+        self._links = tempfile.TemporaryDirectory(prefix="corpuscope-index-")
+        for file in self.folder.iterdir():
+            if file.suffix != ".lock":
+                Path(self._links.name, file.name).symlink_to(file)
+        return Path(self._links.name)
 
 
 class Bm25Writer:

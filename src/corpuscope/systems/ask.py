@@ -32,11 +32,11 @@ async def ask_async(
     on_event: Callable[[Event], None] = lambda event: None,
     backoff: Backoff | None = None,
 ) -> Result:
-    """Answer `question` from `corpus`; the trajectory stays in the folder `run`.
+    """Answer `question` from `corpus`; the trajectory stays in the folder `run` (`default_run_folder` without one).
 
     `model` is a `provider:model` string, `scout`, a name that the OpenAI-compatible server at `base_url` knows, or a
-    pydantic-ai model. Without one, the key in the environment decides; without a key, the scout. With `resume` the run goes on with the
-    settings it was started with, and a finished one returns its result.
+    pydantic-ai model. Without one, the key in the environment decides; without a key, the scout. With `resume` the
+    run goes on with the settings it was started with, and a finished one returns its result.
     Raises `CorpuscopeError` for what a person has to repair.
     """
     corpus = corpus if isinstance(corpus, Corpus) else Corpus.open(corpus)
@@ -45,23 +45,24 @@ async def ask_async(
             raise UsageError("--resume needs the folder of the run: --run DIR")
         current = Run.open(Path(run))
         question = _same_question(question, current.question())
-        _same_corpus(corpus, current)
         if finished := current.finished(query_id(question)):
             return finished
+        _same_corpus(corpus, current)
+        answers = open_model(current.settings.model, current.settings.base_url) if isinstance(model, str) else model
     else:
         if not question.strip():
             raise UsageError("the question is empty")
         chosen = system if isinstance(system, System) else load_system(system)
-        name = model if isinstance(model, str) else model.model_name
-        name = name or (_first_model(base_url) if base_url else default_model())
-        folder = (
-            Path(run) if run else corpus.root / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{query_id(question)[2:8]}"
-        )
+        name = (model or _any_model(base_url)) if isinstance(model, str) else model.model_name
         answers = open_model(name, base_url) if isinstance(model, str) else model
+        folder = Path(run) if run else default_run_folder(corpus, question)
         current = Run.create(folder, corpus, chosen, name, base_url, sandboxed)
-    if resume:
-        answers = open_model(current.settings.model, current.settings.base_url) if isinstance(model, str) else model
     return await _answer(corpus, question, current, answers, on_event, backoff or Backoff())
+
+
+def default_run_folder(corpus: Corpus, question: str) -> Path:
+    """Where a run goes that was given no folder: below its corpus, by time and question."""
+    return corpus.root / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{query_id(question)[2:8]}"
 
 
 def ask(corpus: Corpus | str | Path, question: str = "", **options: object) -> Result:
@@ -105,6 +106,15 @@ def _same_question(given: str, recorded: str) -> str:
 def _same_corpus(corpus: Corpus, run: Run) -> None:
     if str(corpus.root) != run.settings.corpus:
         raise UsageError(f"this run works on {run.settings.corpus}, not on {corpus.root}")
+    if corpus.revision != run.settings.revision:
+        raise UsageError(
+            f"{corpus.root} has changed since this run began (revision {run.settings.revision}, now "
+            f"{corpus.revision}); its events are kept, ask again in a new run"
+        )
+
+
+def _any_model(base_url: str) -> str:
+    return _first_model(base_url) if base_url else default_model()
 
 
 def _first_model(base_url: str) -> str:
