@@ -107,7 +107,7 @@ def test_a_read_only_corpus_is_searched_and_asked(indexed: Path, tmp_path: Path)
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=clean_environment())
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    assert "cats.md:4" in done.stdout and "documents were copied" in done.stderr
+    assert "cats.md:3-4" in done.stdout and "documents were copied" in done.stderr
 
 
 def test_a_run_is_not_taken_up_on_a_changed_corpus(cli: Cli, indexed: Path, tmp_path: Path) -> None:

@@ -45,9 +45,10 @@ async def ask_async(
             raise UsageError("--resume needs the folder of the run: --run DIR")
         current = Run.open(Path(run))
         question = _same_question(question, current.question())
+        _same_corpus(corpus, current)
         if finished := current.finished(query_id(question)):
             return finished
-        _same_corpus(corpus, current)
+        _same_revision(corpus, current)
         answers = open_model(current.settings.model, current.settings.base_url) if isinstance(model, str) else model
     else:
         if not question.strip():
@@ -106,6 +107,9 @@ def _same_question(given: str, recorded: str) -> str:
 def _same_corpus(corpus: Corpus, run: Run) -> None:
     if str(corpus.root) != run.settings.corpus:
         raise UsageError(f"this run works on {run.settings.corpus}, not on {corpus.root}")
+
+
+def _same_revision(corpus: Corpus, run: Run) -> None:
     if corpus.revision != run.settings.revision:
         raise UsageError(
             f"{corpus.root} has changed since this run began (revision {run.settings.revision}, now "
