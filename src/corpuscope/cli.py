@@ -114,7 +114,7 @@ def ask(
 
       corpuscope ask docs.corpus "Which setting ...?"
 
-      corpuscope ask docs.corpus "..." --model anthropic:claude-sonnet-4-5 --max-cost 0.50
+      corpuscope ask docs.corpus "..." --model anthropic:claude-sonnet-5-5 --max-cost 0.50
 
       corpuscope ask docs.corpus "..." --base-url http://127.0.0.1:8000/v1
 

@@ -26,7 +26,7 @@ STEPS = [
     [
         ("openai:gpt-5.4-mini", "OPENAI_BASE_URL", "/v1"),
         ("openai-chat:gpt-5.4-mini", "OPENAI_BASE_URL", "/v1"),
-        ("anthropic:claude-sonnet-4-5", "ANTHROPIC_BASE_URL", ""),
+        ("anthropic:claude-sonnet-5-5", "ANTHROPIC_BASE_URL", ""),
     ],
 )
 def test_a_trajectory_through_each_protocol(

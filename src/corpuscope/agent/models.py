@@ -12,7 +12,7 @@ from .scout import SCOUT, scout_model
 
 DEFAULTS = (
     ("OPENAI_API_KEY", "openai:gpt-5.4-mini"),
-    ("ANTHROPIC_API_KEY", "anthropic:claude-sonnet-4-5"),
+    ("ANTHROPIC_API_KEY", "anthropic:claude-sonnet-5-5"),
 )
 """Environment variable -> the model used when it is set and none is named; the first is the RISE paper's."""
 

@@ -9,8 +9,11 @@ from pathlib import Path
 from ..api import Corpus
 from ..errors import UsageError
 from ..retrieve import searchable
-from ..workspace import Workspace, bubblewrap, clean, execute, interactive_shell
+from ..workspace import Limits, Workspace, bubblewrap, clean, execute, interactive_shell
 from .progress import bring_up_to_date
+
+_LIMITS = Limits(kept_bytes=Limits().output_bytes)
+"""A person may pipe what a command prints: all of it is kept, not only what a model is shown."""
 
 
 def shell_command(path: Path, queries: Sequence[str], *, command: str, k: int, sandboxed: bool) -> None:
@@ -18,7 +21,7 @@ def shell_command(path: Path, queries: Sequence[str], *, command: str, k: int, s
         raise UsageError("the query is empty: there is no word in it to search for")
     if sandboxed:
         bubblewrap()
-    with Corpus.open(path) as corpus, Workspace(corpus, sandboxed=sandboxed) as workspace:
+    with Corpus.open(path) as corpus, Workspace(corpus, sandboxed=sandboxed, limits=_LIMITS) as workspace:
         bring_up_to_date(corpus)
         workspace.add(hit.docid for ranking in corpus.search(*queries, k=k) for hit in ranking)
         if command:
