@@ -202,3 +202,17 @@ def test_c8_nothing_changed_is_nothing_done(make_corpus: MakeCorpus, tmp_path: P
     again, changes = build(tmp_path / "source0", corpus.root)
     assert changes.total == 0 and changes.unchanged == 2
     assert (again.revision, os.stat(again.root / "text/a.md").st_ino) == before
+
+
+def test_an_interrupted_run_moves_the_revision_that_its_rows_have(tmp_path: Path) -> None:
+    source = write_files(tmp_path / "s", {f"{i}.md": f"word {i}" for i in range(5)})
+
+    def interrupted(done: int, total: int | None) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Corpus.build(source, tmp_path / "c", progress=interrupted)
+    corpus, changes = build(source, tmp_path / "c")
+    assert changes.unchanged == 5 and corpus.revision == 1
+    assert len(Bm25(corpus).search(["word"], 10)[0]) == 5

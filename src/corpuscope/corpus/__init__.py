@@ -2,7 +2,7 @@
 
 from .corpus import Corpus, Damage, one_at_a_time, write_whole
 from .document import Document, Entry, count_lines
-from .ingest import Changes
+from .entering import Changes
 from .sources import FORMATS, SourceSettings
 from .store import FilesStore
 

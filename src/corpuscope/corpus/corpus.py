@@ -18,7 +18,8 @@ import tomli_w
 
 from ..errors import SetupError, UsageError
 from .document import Document, Entry
-from .ingest import Changes, Follower, ingest
+from .entering import Changes, Follower
+from .ingest import ingest
 from .manifest import Manifest
 from .sources import SourceSettings, open_source
 from .store import FilesStore
