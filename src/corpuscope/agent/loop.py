@@ -153,6 +153,11 @@ class _Run:
         self._count(response)
         self.record("response", message=dump_response(response), spent=self.spent().model_dump())
         self.past.add_response(response)
+        if self.past.spent.dollars is None and self.agent.budget.dollars is not None:
+            raise CorpuscopeError(
+                f"no price is known for {response.model_name} (or its reply has no usage), so --max-cost cannot be "
+                "kept: leave it out, or choose a model with public prices"
+            )
         await self._call_tools(self.past.pending)
 
     async def _ask(self) -> ModelResponse:
@@ -190,11 +195,6 @@ class _Run:
         spent.reasoning_tokens += usage.output_reasoning_tokens or 0
         spent.unmeasured += usage.unmeasured_requests
         dollars = price(response)
-        if dollars is None and self.agent.budget.dollars is not None:
-            raise CorpuscopeError(
-                f"no price is known for {response.model_name} (or its reply has no usage), so --max-cost cannot be "
-                "kept: leave it out, or choose a model with public prices"
-            )
         spent.dollars = None if dollars is None or spent.dollars is None else spent.dollars + dollars
 
     async def _call_tools(self, calls: Sequence[ToolCallPart]) -> None:

