@@ -78,7 +78,7 @@ class Bm25Index:
         """The folder, or links to its files in one of our own: tantivy makes a lock file even to read."""
         if os.access(self.folder, os.W_OK):
             return self.folder
-        self._links = tempfile.TemporaryDirectory(prefix="corpuscope-index-")
+        self._links = tempfile.TemporaryDirectory(prefix="corpuscope-index-", ignore_cleanup_errors=True)
         for file in self.folder.iterdir():
             if file.suffix != ".lock":
                 Path(self._links.name, file.name).symlink_to(file)
