@@ -61,6 +61,12 @@ def test_tsv(tmp_path: Path) -> None:
     assert documents(tmp_path / "a.tsv", tmp_path)["7"][1] == "some words"
 
 
+def test_csv_as_spreadsheets_write_it_in_utf16(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_bytes("id\ttext\n1\tk\u00e4se \u2028 x\n2\tzwei\n".encode("utf-16"))
+    found = documents(tmp_path / "a.tsv", tmp_path)
+    assert {docid: text for docid, (_, text) in found.items()} == {"1": "k\u00e4se \u2028 x", "2": "zwei"}
+
+
 def test_csv_row_of_another_length_is_named(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.csv": "id,text\n1,a\n2,b,c\n"})
     with pytest.raises(UsageError, match=r"a\.csv:3: 3 cells under 2 names"):

@@ -93,14 +93,8 @@ def _count(question: Question, turns: list[list[Call]]) -> _Planned:
     planned = [("bash", {"command": command})]
     if question.names:
         patterns = " ".join(f"-e {shlex.quote(name)}" for name in question.names)
-        planned.append(
-            (
-                "bash",
-                {
-                    "command": f"rg --files | rg -iF {patterns} | awk '{{print length, $0}}' | sort -n | head -5 | cut -d' ' -f2-"
-                },
-            )
-        )
+        shortest = "awk '{print length, $0}' | sort -n | head -5 | cut -d' ' -f2-"
+        planned.append(("bash", {"command": f"rg --files | rg -iF {patterns} | {shortest}"}))
     return planned
 
 

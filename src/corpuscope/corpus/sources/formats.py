@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
+import io
 import json
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ...errors import SetupError, UsageError
 from ..document import Skipped
@@ -25,8 +28,17 @@ class Row:
     values: dict[str, Any]
 
 
-def _open(file: Path) -> IO[bytes]:
-    return gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb")  # type: ignore[return-value]
+@contextmanager
+def _lines(file: Path) -> Iterator[Iterator[bytes]]:
+    """The lines of a file, ended by LF and nothing else; UTF-16 with its mark comes as UTF-8."""
+    with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as raw:
+        mark = raw.read(2)
+        raw.seek(0)
+        if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            text = io.TextIOWrapper(raw, "utf-16", errors="replace", newline="\n")
+            yield (line.encode() for line in text)
+        else:
+            yield iter(raw)
 
 
 def _decode(line: bytes) -> str:
@@ -36,7 +48,7 @@ def _decode(line: bytes) -> str:
 
 def read_jsonl(file: Path) -> Iterator[Row | Skipped]:
     """JSON objects, one a line; blank lines are nothing."""
-    with _open(file) as lines:
+    with _lines(file) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -54,8 +66,8 @@ def read_jsonl(file: Path) -> Iterator[Row | Skipped]:
 def read_csv(file: Path, delimiter: str) -> Iterator[Row | Skipped]:
     """CSV or TSV whose first row names the fields."""
     csv.field_size_limit(sys.maxsize)
-    with _open(file) as raw:
-        reader = csv.reader((_decode(line) for line in raw), delimiter=delimiter)
+    with _lines(file) as lines:
+        reader = csv.reader((_decode(line) for line in lines), delimiter=delimiter)
         names = next(reader, [])
         if len(set(names)) != len(names):
             raise UsageError(f"{file}: the first row must name each field once; it is {names}")
@@ -99,7 +111,7 @@ _DOCNO = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.DOTALL | re.IGNORECASE)
 
 def read_trec(file: Path) -> Iterator[Row | Skipped]:
     """`<DOC>` ... `</DOC>` records of TREC's SGML, streamed a line at a time."""
-    with _open(file) as lines:
+    with _lines(file) as lines:
         start, held = 0, list[str]()
         for number, raw in enumerate(lines, 1):
             line = _decode(raw)
