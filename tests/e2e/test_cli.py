@@ -41,6 +41,13 @@ def test_index_says_what_it_did_and_what_it_passed_over(cli: Cli, tmp_path: Path
     assert (again["documents"], again["added"], again["unchanged"], again["revision"]) == (2, 0, 2, 1)
 
 
+def test_what_was_passed_over_for_one_reason_is_one_line(cli: Cli, tmp_path: Path) -> None:
+    write_files(tmp_path / "docs", {"a.md": "x"} | {f"{i}.bin": b"\x7fELF\x00" for i in range(40)})
+    lines = cli("index", "docs", "--into", "c").stdout.splitlines()
+    assert "  skipped: 0.bin and 39 more: binary" in lines and len(lines) == 4
+    assert "--report FILE" in lines[-1]
+
+
 def test_search_for_people_and_for_machines(cli: Cli, indexed: Path) -> None:
     out = cli("search", indexed, "cat", "dog", "-k", 1).stdout
     assert "cat: 1 documents" in out and "cats.md:" in out and "dogs.md:" in out

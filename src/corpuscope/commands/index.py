@@ -15,7 +15,7 @@ from ..retrieve import LANGUAGES, Bm25, follow_ingest
 from .progress import progress
 
 _SHOWN = 10
-"""Notes printed; `--report` has all of them."""
+"""Kinds of notes printed; `--report` has every note."""
 
 
 def index_command(
@@ -66,20 +66,14 @@ def _print(corpus: Corpus, changes: Changes, into: Path, seconds: float, report:
     print(f"{into}: {len(corpus):,} documents, {megabytes:,.1f} MB, in {seconds:.1f} s")
     parts = [f"{getattr(changes, name):,} {name}" for name in ("added", "changed", "removed", "unchanged")]
     print("  " + ", ".join(parts) + (f" ({changes.renamed:,} of them renamed)" if changes.renamed else ""))
-    notes = list(_first(corpus.manifest.notes(), _SHOWN + 1))
-    for place, kind, reason in notes[:_SHOWN]:
-        print(f"  {kind}: {_printable(place)}: {_printable(reason)}")
-    if len(notes) > _SHOWN and not report:
-        print("  more were skipped or altered: --report FILE lists them all")
+    notes = corpus.manifest.notes_by_reason(_SHOWN + 1)
+    for kind, reason, count, place in notes[:_SHOWN]:
+        more = f" and {count - 1:,} more" if count > 1 else ""
+        print(f"  {kind}: {_printable(place)}{more}: {_printable(reason)}")
+    if (len(notes) > _SHOWN or any(note[2] > 1 for note in notes)) and not report:
+        print("  --report FILE lists every one of them")
     if report:
         print(f"  skipped and altered documents: {report}")
-
-
-def _first(items: Any, most: int) -> Any:
-    for count, item in enumerate(items):
-        if count == most:
-            return
-        yield item
 
 
 def _printable(text: str) -> str:

@@ -135,6 +135,13 @@ class Manifest:
         """(place, 'skipped' | 'bad' | 'altered', reason) of everything that did not go in as it was."""
         yield from self.db.execute("SELECT place, kind, reason FROM notes ORDER BY rowid")
 
+    def notes_by_reason(self, most: int) -> list[tuple[str, str, int, str]]:
+        """(kind, reason, how many, the first place) of the most frequent kinds of notes."""
+        grouped = (
+            "SELECT kind, reason, count(*) AS n, min(place) FROM notes GROUP BY kind, reason ORDER BY n DESC LIMIT ?"
+        )
+        return self.db.execute(grouped, (most,)).fetchall()
+
     def path_is_taken(self, path: str, docid: str) -> bool:
         """Whether another document's path equals this one, lies below it or above it, case folded."""
         key = path_key(path)

@@ -73,6 +73,7 @@ def _undisturbed() -> Iterator[None]:
     if os.geteuid() != 0:
         yield
         return
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     except OSError:  # containers may forbid it
@@ -81,7 +82,7 @@ def _undisturbed() -> Iterator[None]:
     try:
         yield
     finally:
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setscheduler(0, *before)
 
 
 def _follow(
