@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from corpuscope.errors import SetupError
-from corpuscope.workspace import Limits, Workspace, execute
-from corpuscope.workspace import sandbox as sandbox_module
+from corpuscope.workspace import Limits, Workspace, execute, programs
 
 from ..conftest import MakeCorpus
 
@@ -174,10 +173,10 @@ def test_odd_commands_run(sandboxed: Workspace, command: str) -> None:
 
 
 def test_without_a_working_bwrap_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox_module, "_candidates", lambda: ["/bin/false"])
-    sandbox_module.bubblewrap.cache_clear()
+    monkeypatch.setattr(programs, "_candidates", lambda: ["/bin/false"])
+    programs.bubblewrap.cache_clear()
     try:
         with pytest.raises(SetupError, match="--sandbox=off"):
-            sandbox_module.bubblewrap()
+            programs.bubblewrap()
     finally:
-        sandbox_module.bubblewrap.cache_clear()
+        programs.bubblewrap.cache_clear()

@@ -77,3 +77,7 @@ def _shortened(message: ModelMessage, blank: bool, cut_at: int) -> ModelMessage:
 
 def _cut(text: str, at: int) -> str:
     return text if len(text) <= at else f"{text[:at]}\n[cut: {len(text) - at:,} characters left out]"
+
+
+POLICIES: dict[str, Policy] = {"level3": level3}
+"""By the name a system gives."""

@@ -1,8 +1,25 @@
 """Whatever can bound: the Retriever protocol and its engines."""
 
+from collections.abc import Callable
+
+from ..corpus import Corpus
 from .analysis import LANGUAGES, Analysis, searchable
 from .bm25 import Bm25, follow_ingest
 from .protocol import Hit, Retriever
 from .snippet import Snippet, snippet
 
-__all__ = ["LANGUAGES", "Analysis", "Bm25", "Hit", "Retriever", "Snippet", "follow_ingest", "searchable", "snippet"]
+ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25}
+"""By the name a system gives."""
+
+__all__ = [
+    "ENGINES",
+    "LANGUAGES",
+    "Analysis",
+    "Bm25",
+    "Hit",
+    "Retriever",
+    "Snippet",
+    "follow_ingest",
+    "searchable",
+    "snippet",
+]

@@ -10,10 +10,10 @@ from pathlib import Path
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
-from ..agent import Agent, Backoff, Event, Result, default_model, open_model
+from ..agent import POLICIES, Agent, Backoff, Event, Result, default_model, open_model
 from ..corpus import Corpus
 from ..errors import UsageError
-from ..retrieve import Bm25, Retriever
+from ..retrieve import ENGINES
 from ..workspace import Workspace, bubblewrap, rise_tools
 from .run import Run, query_id
 from .system import DEFAULT, System, load_system
@@ -77,7 +77,7 @@ async def _answer(
     settings = run.settings
     if settings.sandboxed:
         bubblewrap()  # a machine that cannot make a sandbox says so before anything is spent
-    retriever: Retriever = Bm25(corpus)
+    retriever = ENGINES[settings.system.retriever](corpus)
     retriever.update()
     identity = query_id(question)
     with Workspace(corpus, sandboxed=settings.sandboxed) as workspace:
@@ -89,6 +89,7 @@ async def _answer(
             system_prompt=settings.system.prompt,
             events=run.events(identity),
             budget=settings.system.budget,
+            policy=POLICIES[settings.system.context],
             settings=ModelSettings(**settings.system.settings),  # type: ignore[typeddict-item]
             backoff=backoff,
             on_event=on_event,

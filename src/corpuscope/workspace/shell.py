@@ -12,7 +12,8 @@ import termios
 import tty
 from collections.abc import Callable
 
-from .sandbox import PROMPT, Descriptors, bubblewrap
+from .programs import bubblewrap
+from .sandbox import PROMPT, Descriptors
 from .workspace import Workspace
 
 _STRINGS = re.compile(rb"\x1b[\]PX^_].*?(?:\x1b\\|\x07)", re.DOTALL)
