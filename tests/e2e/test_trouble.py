@@ -29,8 +29,10 @@ def indexed(cli: Cli, tmp_path: Path) -> Path:
 
 def interrupt(arguments: list[str], cwd: Path, ready: Path) -> subprocess.CompletedProcess[str]:
     """Run, and press Ctrl-C once `ready` exists."""
-    process = subprocess.Popen([PROGRAM, *arguments], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env=clean_environment())  # fmt: skip
+    process = subprocess.Popen(
+        [PROGRAM, *arguments], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a suite in the background ignores it
+    )  # fmt: skip
     while not list(ready.parent.glob(ready.name)) and process.poll() is None:
         time.sleep(0.02)
     time.sleep(0.3)
