@@ -66,6 +66,8 @@ def test_a_reply_without_fields_is_all_explanation(workspace: Workspace) -> None
         ("[a/b.md:2-4]", [("a/b.md:2-4", "the document has 3 lines")]),
         ("[a/b.md:3-2]", [("a/b.md:3-2", "lines 3 to 2 are not a range")]),
         ("[../../etc/passwd:1]", [("../../etc/passwd:1", "not in the workspace")]),
+        ("[../lock:1]", [("../lock:1", "not in the workspace")]),
+        ("[/etc/hostname:1]", [("/etc/hostname:1", "not in the workspace")]),
         ("see [1] and [the docs](http://x.org/a.md)", []),
     ],
 )

@@ -88,3 +88,10 @@ def test_paths_are_normalised(make_corpus: MakeCorpus, path: str, normal: str) -
         assert workspace.resolve(str(Path(workspace.path, "a"))) == "a"
         with pytest.raises(ToolError, match="outside the workspace"):
             workspace.resolve("../" + path if not path.startswith("/") else "/etc")
+
+
+@pytest.mark.parametrize("path", ["../lock", "x/../../lock", "/etc/hostname", "..", "/"])
+def test_nothing_outside_w_is_even_looked_at(make_corpus: MakeCorpus, path: str) -> None:
+    with Workspace(make_corpus({"x.md": "x"})) as workspace:
+        assert (workspace.root / "lock").is_file() and Path("/etc/hostname").is_file()
+        assert not workspace.has(path) and not workspace.has_folder(path)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from ..errors import ToolError
 from ..workspace import Workspace
 
 _FIELD = re.compile(
@@ -93,26 +94,29 @@ def _citations(text: str, workspace: Workspace) -> list[Citation]:
 
 def _inside(inside: str, workspace: Workspace) -> list[_Lines]:
     """What one pair of brackets cites: nothing, a document, or several separated by `;` or `,`."""
-    whole = _split(inside)
+    whole = _split(inside, workspace)
     if workspace.has(whole.path):
         return [whole]
-    parts = [_split(part) for part in re.split(r"\s*[;,]\s*", inside) if part.strip()]
+    parts = [_split(part, workspace) for part in re.split(r"\s*[;,]\s*", inside) if part.strip()]
     return [
         p for p in parts if workspace.has(p.path) or p.first is not None or re.search(r"[^\s/]/|\.\w{1,8}$", p.path)
     ]
 
 
-def _split(text: str) -> _Lines:
+def _split(text: str, workspace: Workspace) -> _Lines:
     text = text.strip().strip("`*\"'")
     match = _LINES.match(text)
     if not match:
-        return _Lines(_relative(text), None, None)
+        return _Lines(_relative(text, workspace), None, None)
     first = int(match["first"])
-    return _Lines(_relative(match["path"].strip("`")), first, int(match["last"] or first))
+    return _Lines(_relative(match["path"].strip("`"), workspace), first, int(match["last"] or first))
 
 
-def _relative(path: str) -> str:
-    return path.removeprefix("./").removeprefix("/w/")
+def _relative(path: str, workspace: Workspace) -> str:
+    try:
+        return workspace.resolve(path)
+    except ToolError:
+        return path  # it leads out of W, and is reported as it was written
 
 
 def _checked(lines: _Lines, workspace: Workspace) -> Citation:

@@ -53,7 +53,7 @@ def ask_command(
             print(_NO_KEY, file=sys.stderr)
         if corpus.finished:
             bring_up_to_date(corpus)
-        view = LiveView(corpus, quiet=as_json)
+        view = LiveView(quiet=as_json)
         folder = run or (None if resume else default_run_folder(corpus, question))
         answering = ask_async(
             corpus, question, system=chosen, model=model, base_url=base_url, run=folder, resume=resume,

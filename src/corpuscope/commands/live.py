@@ -10,15 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from ..agent import Event, Result
-from ..corpus import Corpus
 from ..workspace import clean
 
 
 class LiveView:
     """Shows events of one question. Everything a model or a document wrote is printed as plain text."""
 
-    def __init__(self, corpus: Corpus, *, quiet: bool) -> None:
-        self.corpus = corpus
+    def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
         self.files = 0
         self.out = Console(highlight=False, soft_wrap=True)

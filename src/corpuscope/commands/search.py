@@ -9,7 +9,7 @@ from pathlib import Path
 from ..api import Corpus
 from ..corpus import Entry
 from ..errors import UsageError
-from ..retrieve import Analysis, Hit, Snippet, searchable, snippet
+from ..retrieve import Analysis, Hit, Snippet, searchable, snippet_of
 from ..workspace import clean
 from .progress import bring_up_to_date
 
@@ -21,19 +21,15 @@ def search_command(path: Path, queries: Sequence[str], *, k: int, as_json: bool)
         analysis = Analysis(corpus.language)
         for query, ranking in zip(queries, rankings, strict=True):
             entries = corpus.manifest.find(hit.docid for hit in ranking)
+            stems = analysis.stems(query)
             rows = [(hit, entries[hit.docid]) for hit in ranking if hit.docid in entries]
-            snippets = [_snippet(corpus, entry, analysis.stems(query)) for _, entry in rows]
+            snippets = [snippet_of(corpus.store.root / entry.path, stems) for _, entry in rows]
             if as_json:
                 print(json.dumps(_json(query, rows, snippets), ensure_ascii=False))
             else:
                 _print(query, rows, snippets)
     if not any(map(searchable, queries)):
         raise UsageError("the query is empty: there is no word in it to search for")
-
-
-def _snippet(corpus: Corpus, entry: Entry, stems: Sequence[str]) -> Snippet:
-    with open(corpus.store.root / entry.path, "rb") as file:
-        return snippet(file.read(1 << 18), stems)
 
 
 def _json(query: str, rows: Sequence[tuple[Hit, Entry]], snippets: Sequence[Snippet]) -> object:

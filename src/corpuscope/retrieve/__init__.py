@@ -6,7 +6,7 @@ from ..corpus import Corpus
 from .analysis import LANGUAGES, Analysis, searchable
 from .bm25 import Bm25, follow_ingest
 from .protocol import Hit, Retriever
-from .snippet import Snippet, snippet
+from .snippet import Snippet, snippet, snippet_of
 
 ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25}
 """By the name a system gives."""
@@ -22,4 +22,5 @@ __all__ = [
     "follow_ingest",
     "searchable",
     "snippet",
+    "snippet_of",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,12 @@ def snippet(data: bytes, stems: Sequence[str], width: int = WIDTH) -> Snippet:
     line = text.count("\n", 0, start) + 1
     shown = " ".join(text[start : start + width].split())
     return Snippet(line, ("… " if start and text[start - 1] != "\n" else "") + shown)
+
+
+def snippet_of(file: str | os.PathLike[str], stems: Sequence[str]) -> Snippet:
+    """`snippet` for a document on disk, of which no more is read than is looked at."""
+    with open(file, "rb") as opened:
+        return snippet(opened.read(MAX_SCANNED), stems)
 
 
 def _places(text: str, stems: Sequence[str]) -> list[tuple[int, int]]:

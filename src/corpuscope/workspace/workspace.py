@@ -66,7 +66,7 @@ class Workspace:
             inside = inside.removeprefix(prefix)
         # Only the words are normalised: W holds plain files and folders of ours, never a link to follow.
         normal = os.path.normpath(inside or ".")
-        if normal.startswith(("/", "..")) and (normal[0] == "/" or normal.split("/")[0] == ".."):
+        if _leads_out(normal):
             raise ToolError(
                 f"{path!r} is outside the workspace; give a path relative to it, as search and rg print them"
             )
@@ -74,10 +74,10 @@ class Workspace:
 
     def has(self, path: str) -> bool:
         """Whether the W-relative `path` is a document of W."""
-        return not _unspeakable(path) and os.path.isfile(self.path / path)
+        return not _unspeakable(path) and not _leads_out(path) and os.path.isfile(self.path / path)
 
     def has_folder(self, path: str) -> bool:
-        return not _unspeakable(path) and os.path.isdir(self.path / path)
+        return not _unspeakable(path) and not _leads_out(path) and os.path.isdir(self.path / path)
 
     def close(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
@@ -88,6 +88,11 @@ class Workspace:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _leads_out(path: str) -> bool:
+    """Whether a path is absolute or climbs above W; what lies there is not even looked at."""
+    return path.startswith("/") or os.path.normpath(path).split("/")[0] == ".."
 
 
 def _unspeakable(path: str) -> bool:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...corpus import Entry
 from ...errors import ToolError
-from ...retrieve import Analysis, Hit, Retriever, searchable, snippet
+from ...retrieve import Analysis, Hit, Retriever, searchable, snippet_of
 from ..output import clean, clean_line
 from ..workspace import Workspace
 from .tool import Observation, Tool
@@ -105,8 +105,7 @@ def _preview(workspace: Workspace, rank: int, entry: Entry, stems: Sequence[str]
     title = clean_line(entry.title.encode(errors="replace"))[:160]
     head = f"{rank:>2}. {entry.path} ({entry.lines:,} lines){': ' + title if title else ''}"
     try:
-        with open(workspace.path / entry.path, "rb") as file:
-            found = snippet(file.read(1 << 18), stems)
+        found = snippet_of(workspace.path / entry.path, stems)
     except OSError:
         return [head]
     return [head, f"    {found.line}: {clean(found.text.encode())}"]
