@@ -10,7 +10,7 @@ import pytest
 import corpuscope
 
 ROOT = Path(corpuscope.__file__).parent
-ROOMS = ("corpus", "retrieve", "workspace", "agent", "systems", "commands")
+ROOMS = ("corpus", "models", "structure", "retrieve", "workspace", "agent", "systems", "commands")
 """In the order of the arrows: a room may import what stands before it."""
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from corpuscope.agent import Agent, Backoff, Event, Result, open_model, read_events
+from corpuscope.agent import Agent, Event, Result, open_model, read_events
 from corpuscope.corpus import Corpus
+from corpuscope.models import Backoff
 from corpuscope.retrieve import Bm25
 from corpuscope.workspace import Workspace, rise_tools
 

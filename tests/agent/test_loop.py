@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from corpuscope.agent import Backoff, Budget, StopReason
+from corpuscope.agent import Budget, StopReason
 from corpuscope.errors import CorpuscopeError, SetupError
+from corpuscope.models import Backoff
 
 from ..scripted import ANSWER, call
 from .conftest import RunAgent
@@ -70,7 +71,7 @@ def corpus_price() -> float:
     from pydantic_ai.messages import ModelResponse, TextPart
     from pydantic_ai.usage import RequestUsage
 
-    from corpuscope.agent.request import price
+    from corpuscope.models import price
 
     usage = RequestUsage(input_tokens=1000, cache_read_tokens=600, output_tokens=100)
     dollars = price(ModelResponse([TextPart("x")], usage=usage, model_name="gpt-4o-mini", provider_name="openai"))

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import corpuscope
-from corpuscope.agent import Backoff, StopReason
+from corpuscope.agent import StopReason
 from corpuscope.errors import SetupError, UsageError
+from corpuscope.models import Backoff
 from corpuscope.systems import ask, ask_async, load_system, presets
 
 from ..conftest import MakeCorpus

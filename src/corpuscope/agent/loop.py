@@ -14,11 +14,11 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from ..errors import CorpuscopeError, ToolError
+from ..models import Backoff, ContextOverflow, ModelFailed, price, request
 from ..workspace import MalformedCall, Observation, Tool, Workspace
 from .answer import Answer, parse_answer
 from .budget import Budget, Spent, StopReason
 from .context import Policy, level3
-from .request import Backoff, ContextOverflow, ModelFailed, price, request
 from .scout import SCOUT
 from .trajectory import Event, EventLog, Past, dump_response, read_events, replay
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from pydantic_ai.exceptions import UserError
-from pydantic_ai.models import Model, infer_model
+from pydantic_ai.models import Model
 
-from ..errors import SetupError, UsageError
+from ..errors import UsageError
+from ..models import open_model as open_language_model
 from .scout import SCOUT, scout_model
 
 DEFAULTS = (
@@ -23,27 +23,9 @@ def default_model() -> str:
 
 
 def open_model(name: str, base_url: str = "") -> Model:
-    """The model of that name. `base_url` is any OpenAI-compatible server; its key is OPENAI_API_KEY, if it wants one.
-
-    Raises `UsageError` for a name no provider has, `SetupError` for a missing key or package.
-    """
-    if base_url:
-        from pydantic_ai.models.openai import OpenAIChatModel
-        from pydantic_ai.providers.openai import OpenAIProvider
-
-        if not base_url.startswith(("http://", "https://")):
-            raise UsageError(f"--base-url {base_url} is no URL; it looks like http://127.0.0.1:8000/v1")
-        provider = OpenAIProvider(base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY") or "none")
-        return OpenAIChatModel(name.removeprefix("openai:"), provider=provider)
-    if name == SCOUT:
+    """`corpuscope.models.open_model`, with the scout as one more name."""
+    if name == SCOUT and not base_url:
         return scout_model()
-    if ":" not in name:
+    if ":" not in name and not base_url:
         raise UsageError(f"--model {name}: write provider:model (openai:gpt-5.4-mini), scout, or add --base-url")
-    try:
-        return infer_model(name)
-    except UserError as error:
-        raise SetupError(f"cannot use {name}: {' '.join(str(error).split())}") from error
-    except ImportError as error:
-        raise SetupError(f"{name} needs a package: pip install 'pydantic-ai-slim[{name.split(':')[0]}]'") from error
-    except ValueError as error:
-        raise UsageError(f"--model {name}: {error}") from error
+    return open_language_model(name, base_url)

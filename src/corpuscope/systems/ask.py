@@ -10,9 +10,10 @@ from pathlib import Path
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
-from ..agent import POLICIES, Agent, Backoff, Event, Result, default_model, open_model
+from ..agent import POLICIES, Agent, Event, Result, default_model, open_model
 from ..corpus import Corpus
 from ..errors import UsageError
+from ..models import Backoff, served_model
 from ..retrieve import ENGINES
 from ..workspace import Workspace, bubblewrap, rise_tools
 from .run import Run, query_id
@@ -119,18 +120,4 @@ def _same_revision(corpus: Corpus, run: Run) -> None:
 
 
 def _any_model(base_url: str) -> str:
-    return _first_model(base_url) if base_url else default_model()
-
-
-def _first_model(base_url: str) -> str:
-    """The model a server offers, for people who serve one."""
-    import json
-    from urllib.request import urlopen
-
-    if not base_url.startswith(("http://", "https://")):
-        raise UsageError(f"--base-url {base_url} is no URL; it looks like http://127.0.0.1:8000/v1")
-    try:
-        with urlopen(base_url.rstrip("/") + "/models", timeout=10) as reply:
-            return str(json.load(reply)["data"][0]["id"])
-    except (OSError, ValueError, LookupError) as error:
-        raise UsageError(f"{base_url} does not list its models ({error}); name one with --model") from error
+    return served_model(base_url) if base_url else default_model()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from genai_prices import Usage, calc_price
 from pydantic_ai import direct, exceptions
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -87,6 +88,18 @@ def price(response: ModelResponse) -> float | None:
         return float(response.cost().total_price)
     except (LookupError, ValueError, AssertionError):
         return None
+
+
+def estimate_price(model: Model, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
+    """US dollars that so many tokens cost by public list prices, None where they are not known."""
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+    context = {"processing": "batch"} if batch else None
+    for where in ({"provider_api_url": model.base_url}, {"provider_id": model.system}):
+        try:
+            return float(calc_price(usage, model.model_name, price_context=context, **where).total_price)
+        except LookupError:
+            continue
+    return None
 
 
 def _overflowed(error: Exception) -> bool:
