@@ -15,11 +15,11 @@ MAX_PLACES = 100
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """What became of a proposal: `sections` in the order of the text; `exact`, `normalised` and `lost` count anchors."""
+    """What became of a proposal: `sections` in the order of the text, whether each one's anchor was found
+    `to_the_letter`, and how many were `lost`."""
 
     sections: tuple[Located, ...]
-    exact: int
-    normalised: int
+    to_the_letter: tuple[bool, ...]
     lost: int
 
 
@@ -28,9 +28,8 @@ def locate(text: str, proposed: Sequence[Proposed]) -> Anchored:
     others leave it room, and the fewest possible are lost to keep the rest in order."""
     found = [_places(text, proposal.anchor) for proposal in proposed]
     chosen = _in_order([places for places, _ in found])
-    sections = tuple(Located(proposed[which].title, proposed[which].description, offset) for which, offset in chosen)
-    exact = sum(found[which][1] for which, _ in chosen)
-    return Anchored(sections, exact, len(chosen) - exact, len(proposed) - len(chosen))
+    sections = tuple(Located(proposed[n].title, proposed[n].description, offset) for n, offset in chosen)
+    return Anchored(sections, tuple(found[n][1] for n, _ in chosen), len(proposed) - len(chosen))
 
 
 def _places(text: str, anchor: str) -> tuple[list[int], bool]:

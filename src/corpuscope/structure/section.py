@@ -8,6 +8,9 @@ from dataclasses import dataclass
 MAX_TITLE = 200
 """Characters of a title in a table; longer ones are cut there, never in the document."""
 
+MAX_HEADING = 1_000
+"""Characters: a longer line is no heading. Patterns are tried on shorter ones alone, for documents may be hostile."""
+
 MAX_DESCRIPTION = 200
 """Characters of a description; the prompt asks for far fewer."""
 

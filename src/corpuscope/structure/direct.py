@@ -1,0 +1,56 @@
+"""Proposals by requests sent now, some at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+
+from pydantic_ai.messages import TextPart
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+
+from ..models import Backoff, request
+from .proposal import Request, request_size
+from .purse import Purse
+from .records import Records
+
+CONCURRENCY = 16
+"""Requests on their way at once; a provider that takes fewer says so, and is asked again later."""
+
+SETTINGS = ModelSettings(thinking="low", max_tokens=16_000)
+"""Low reasoning effort (RISE, 3.2); a reply that goes on for ever ends."""
+
+
+class DirectAsk:
+    """Sends each request at once. Replies are kept until their document is done: a killed run pays none twice."""
+
+    def __init__(
+        self, model: Model, records: Records, purse: Purse, backoff: Backoff, on_retry: Callable[[str, float], None]
+    ) -> None:
+        self.model, self.records, self.purse, self.backoff = model, records, purse, backoff
+        self.on_retry = on_retry
+        self._turn = asyncio.Semaphore(CONCURRENCY)
+
+    async def __call__(self, question: Request) -> str:
+        if (kept := self.records.reply(question.id)) is not None:
+            return kept
+        async with self._turn:
+            with self.purse.reserving(request_size(question)):
+                response = await request(
+                    self.model,
+                    question.messages,
+                    ModelSettings(max_retries=0, **SETTINGS),
+                    ModelRequestParameters(),
+                    backoff=self.backoff,
+                    seconds_left=lambda: math.inf,
+                    on_retry=self.on_retry,
+                )
+        text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+        with self.records.transaction():
+            self.records.keep_reply(question.id, text, question.key)
+            usage = response.usage
+            dollars = self.purse.price(response)
+            self.records.count(self.model.model_name, usage.input_tokens, usage.output_tokens, dollars)
+        self.purse.pay(response, dollars)
+        return text
