@@ -97,7 +97,7 @@ def search(
 def ask(
     corpus: CorpusPath,
     question: Annotated[str, typer.Argument(help="May be left out with --resume.")] = "",
-    system: Annotated[str, typer.Option(help="A named system, or a .toml file of one's own.")] = "rise-bm25",
+    system: Annotated[str, typer.Option(help="A named system, or a .toml file. [rise, without tables rise-bm25]")] = "",
     model: Annotated[str, typer.Option(help="provider:model, or `scout` (no language model). [by the key set]")] = "",
     base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server, such as http://127.0.0.1:8000/v1.")] = "",
     run: Annotated[Path | None, typer.Option(help="Keep the trajectory here. [CORPUS/runs/...]")] = None,
@@ -126,6 +126,61 @@ def ask(
         corpus, question, system=system, model=model, base_url=base_url, run=run, resume=resume, max_cost=max_cost,
         max_calls=max_calls, max_seconds=max_seconds, sandboxed=_sandboxed(sandbox), as_json=json,
     )  # fmt: skip
+
+
+@app.command()
+def structure(
+    corpus: CorpusPath,
+    propose: Annotated[
+        str,
+        typer.Option(help="headings (the documents' own), auto (a model for documents without), or a provider:model."),
+    ] = "auto",
+    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server, such as http://127.0.0.1:8000/v1.")] = "",
+    batch: Annotated[bool, typer.Option("--batch", help="By the provider's batch API: half the price, later.")] = False,
+    max_cost: Annotated[float | None, typer.Option(help="Stop at this many US dollars.")] = None,
+    limit: Annotated[int | None, typer.Option(help="At most this many documents.", min=1)] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a model is paid.")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Only say what there is.")] = False,
+    json: Json = False,
+) -> None:
+    """Give documents tables of contents with line ranges.
+
+    Headings that a document has become its table for nothing. With a key in the environment, or a model named, a model
+    proposes sections for the others. Running it again does what is new or changed.
+
+    Examples:
+
+      corpuscope structure docs.corpus --propose headings
+
+      corpuscope structure docs.corpus --propose openai:gpt-5.4-nano --batch --max-cost 5
+
+      corpuscope structure docs.corpus --stats
+    """
+    from .commands.structure import statistics_command, structure_command
+
+    if stats:
+        statistics_command(corpus, as_json=json)
+        return
+    structure_command(
+        corpus, propose=propose, base_url=base_url, batch=batch, max_cost=max_cost, limit=limit, yes=yes, as_json=json
+    )
+
+
+@app.command()
+def toc(
+    corpus: CorpusPath,
+    path: Annotated[str, typer.Argument(help="A document's path, as search prints it.")],
+    json: Json = False,
+) -> None:
+    """Show the table of contents of a document.
+
+    Example:
+
+      corpuscope toc docs.corpus topics/http/sessions.txt
+    """
+    from .commands.structure import toc_command
+
+    toc_command(corpus, path, as_json=json)
 
 
 @app.command()

@@ -183,7 +183,7 @@ ERRORS = [
     (("index", "docs", "--into", "empty", "--include", "*.zzz"), 2, "no documents in docs"),
     (("search", "missing", "x"), 2, "is not a corpus"),
     (("ask", "my.corpus"), 2, "no question"),
-    (("ask", "my.corpus", "x", "--system", "nope"), 2, "there are rise-bm25"),
+    (("ask", "my.corpus", "x", "--system", "nope"), 2, "there are rise, rise-bm25"),
     (("ask", "my.corpus", "x", "--model", "gpt"), 2, "provider:model"),
     (("ask", "my.corpus", "x", "--model", "openai:gpt-5.4-mini"), 3, "OPENAI_API_KEY"),
     (("ask", "my.corpus", "x", "--base-url", "http://127.0.0.1:9/v1"), 2, "--model"),

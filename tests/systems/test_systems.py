@@ -26,7 +26,7 @@ def test_rise_bm25_is_what_the_paper_says() -> None:
     system = load_system("rise-bm25")
     assert (system.k, system.budget.model_calls, system.budget.seconds) == (1000, 100, 3600.0)
     assert system.tools == ("search", "bash", "read") and system.context == "level3"
-    assert presets() == ["rise-bm25"]
+    assert presets() == ["rise", "rise-bm25"]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_wrong_system_file_says_what_is_wrong(tmp_path: Path, text: str, messa
         load_system(str(tmp_path / "s.toml"))
 
 
-@pytest.mark.parametrize(("name", "message"), [("nope", "there are rise-bm25"), ("missing.toml", "cannot read")])
+@pytest.mark.parametrize(("name", "message"), [("nope", "there are rise, rise-bm25"), ("missing.toml", "cannot read")])
 def test_an_unknown_system_is_named(name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_system(name)

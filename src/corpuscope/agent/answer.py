@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from ..errors import ToolError
+from ..structure import original_lines
 from ..workspace import Workspace
 
 _FIELD = re.compile(
@@ -23,7 +24,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 class Citation(BaseModel):
     """Lines `first` to `last` (1-based, inclusive) of a document; None cites the whole of it.
 
-    `problem` is '' for lines of a document of W, else what is wrong with the citation.
+    `problem` is '' for lines of a document of W, else what is wrong with the citation. In W a document may carry a table
+    of contents: `original_first` and `original_last` are the same lines of the document without it.
     """
 
     path: str
@@ -31,6 +33,8 @@ class Citation(BaseModel):
     last: int | None = None
     docid: str | None = None
     problem: str = ""
+    original_first: int | None = None
+    original_last: int | None = None
 
     def __str__(self) -> str:
         if self.first is None:
@@ -130,6 +134,16 @@ def _checked(lines: _Lines, workspace: Workspace) -> Citation:
     if lines.first is not None and lines.last is not None:
         if not 1 <= lines.first <= lines.last:
             return Citation(**values, problem=f"lines {lines.first} to {lines.last} are not a range")
-        if lines.last > entry.lines:
-            return Citation(**values, problem=f"the document has {entry.lines} lines")
+        if lines.last > (there := workspace.lines(entry)):
+            return Citation(**values, problem=f"the document has {there} lines")
+        values |= _originally(lines.first, lines.last, lines.path, workspace)
     return Citation(**values)
+
+
+def _originally(first: int, last: int, path: str, workspace: Workspace) -> dict[str, int | None]:
+    """The cited lines as the document itself has them; nothing for one that stands in W as it is."""
+    if workspace.toc(path) is None:
+        return {}
+    original = original_lines((workspace.path / path).read_bytes())
+    end = original(last)
+    return {"original_first": (original(first) or 1) if end else None, "original_last": end}

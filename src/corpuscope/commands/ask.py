@@ -11,7 +11,7 @@ from typing import Any
 from ..agent import SCOUT, StopReason, default_model
 from ..api import Corpus
 from ..errors import CorpuscopeError, Interrupted, UsageError
-from ..systems import System, ask_async, default_run_folder, load_system, result_json
+from ..systems import System, ask_async, default_run_folder, default_system, load_system, result_json
 from .live import LiveView
 from .progress import bring_up_to_date
 
@@ -47,8 +47,9 @@ def ask_command(
 ) -> None:
     if not resume and not question.strip():
         raise UsageError('no question: corpuscope ask CORPUS "question"')
-    chosen = _limited(load_system(system), max_cost, max_calls, max_seconds)
     with Corpus.open(path) as corpus:
+        named = load_system(system or default_system(corpus))
+        chosen = _limited(named, max_cost, max_calls, max_seconds)
         if not resume and not (model or base_url) and default_model() == SCOUT:
             print(_NO_KEY, file=sys.stderr)
         if corpus.finished:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from ..corpus import Corpus
 from ..retrieve import Bm25
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+LOG_SECONDS = 10.0
+"""Between two lines about a model at work where there is no terminal."""
 
 
 @contextmanager
@@ -16,13 +24,50 @@ def progress(label: str) -> Iterator[Callable[[int, int | None], None]]:
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
+    with _bar() as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _bar() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+class Paying:
+    """The live cost of a model at work: a bar on a terminal, else now and then a line on standard error.
+
+    The bar begins with the first document: before that another may be on the terminal, and a question.
+    """
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._said = time.monotonic()
+
+    def show(self, done: int, total: int, dollars: float) -> None:
+        if not sys.stderr.isatty():
+            self._now_and_then(f"{done:,} of {total:,} documents, ${dollars:.4f}")
+            return
+        if self._bar is None:
+            self._bar = _bar()
+            self._bar.add_task("", total=total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=done, description=f"asking the model, ${dollars:.4f}")
+
+    def retry(self, error: str, wait: float) -> None:
+        self._now_and_then(f"trying again in {wait:.0f} s: {error}")
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _now_and_then(self, text: str) -> None:
+        if time.monotonic() - self._said > LOG_SECONDS:
+            self._said = time.monotonic()
+            print(text, file=sys.stderr)
 
 
 def bring_up_to_date(corpus: Corpus) -> None:

@@ -182,17 +182,20 @@ def _claim(root: Path, origin: Path) -> None:
 
 
 @contextmanager
-def one_at_a_time(root: Path, wait: float = 0.0) -> Iterator[None]:
-    """Hold the corpus at `root` for writing. Raises `UsageError` if another process holds it after `wait` seconds."""
+def one_at_a_time(root: Path, wait: float = 0.0, *, what: str = "index") -> Iterator[None]:
+    """Hold the corpus at `root` for writing. Raises `UsageError` if another process holds it after `wait` seconds.
+
+    `what` is the command that writes: one that writes elsewhere does not wait for an `index`.
+    """
     give_up = time.monotonic() + wait
-    with (root / "lock").open("w") as lock:
+    with (root / ("lock" if what == "index" else f"lock-{what}")).open("w") as lock:
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except OSError as error:
                 if time.monotonic() >= give_up:
-                    raise UsageError(f"another corpuscope index is at work in {root}; wait for it") from error
+                    raise UsageError(f"another corpuscope {what} is at work in {root}; wait for it") from error
                 time.sleep(0.05)
         yield
 

@@ -65,20 +65,16 @@ async def request(
                 return await direct.model_request(
                     model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
                 )
-        except exceptions.ModelContextWindowExceededError as error:
-            raise ContextOverflow(str(error)) from error
         except (exceptions.ModelAPIError, exceptions.UnexpectedModelBehavior) as error:
-            if _overflowed(error):
-                raise ContextOverflow(str(error)) from error
-            if person := _for_a_person(error):
-                raise person from error
             failed += 1
-            if not _passing(error) or failed >= backoff.tries:
-                raise ModelFailed(_one_line(error)) from error
+            if final := final_error(error):
+                raise final from error
+            if failed >= backoff.tries:
+                raise ModelFailed(one_line(error)) from error
             wait = backoff.wait(failed, getattr(error, "retry_after", None))
             if wait >= seconds_left():
-                raise ModelFailed(f"{_one_line(error)} (asked to wait {wait:.0f} s, more than is left)") from error
-            on_retry(_one_line(error), wait)
+                raise ModelFailed(f"{one_line(error)} (asked to wait {wait:.0f} s, more than is left)") from error
+            on_retry(one_line(error), wait)
             await asyncio.sleep(wait)
 
 
@@ -102,8 +98,17 @@ def estimate_price(model: Model, input_tokens: int, output_tokens: int, *, batch
     return None
 
 
+def final_error(error: Exception) -> Exception | None:
+    """What a provider's error means where asking again cannot help: `ContextOverflow`, `SetupError`, `ModelFailed`."""
+    if _overflowed(error):
+        return ContextOverflow(str(error))
+    if person := _for_a_person(error):
+        return person
+    return None if _passing(error) else ModelFailed(one_line(error))
+
+
 def _overflowed(error: Exception) -> bool:
-    return (
+    return isinstance(error, exceptions.ModelContextWindowExceededError) or (
         isinstance(error, exceptions.ModelHTTPError)
         and error.status_code in (400, 413)
         and bool(_OVERFLOW.search(str(error)))
@@ -112,11 +117,11 @@ def _overflowed(error: Exception) -> bool:
 
 def _for_a_person(error: Exception) -> CorpuscopeError | None:
     if isinstance(error, exceptions.ModelAuthenticationError):
-        return SetupError(f"the provider refuses the API key: check it ({_one_line(error)})")
+        return SetupError(f"the provider refuses the API key: check it ({one_line(error)})")
     if isinstance(error, exceptions.ModelNotFoundError):
-        return SetupError(f"the provider does not know this model: check --model ({_one_line(error)})")
+        return SetupError(f"the provider does not know this model: check --model ({one_line(error)})")
     if isinstance(error, exceptions.ModelQuotaExceededError):
-        return SetupError(f"no credit left at the provider: add some, then --resume ({_one_line(error)})")
+        return SetupError(f"no credit left at the provider: add some, then --resume ({one_line(error)})")
     return None
 
 
@@ -127,5 +132,6 @@ def _passing(error: Exception) -> bool:
     return not isinstance(error, exceptions.ContentFilterError)
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """What a provider said, short."""
     return " ".join(str(error).split())[:300]

@@ -6,11 +6,11 @@ import asyncio
 import math
 from collections.abc import Callable
 
-from pydantic_ai.messages import TextPart
+from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
-from ..models import Backoff, request
+from ..models import Backoff, price, request
 from .proposal import Request, request_size
 from .purse import Purse
 from .records import Records
@@ -46,11 +46,15 @@ class DirectAsk:
                     seconds_left=lambda: math.inf,
                     on_retry=self.on_retry,
                 )
-        text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-        with self.records.transaction():
-            self.records.keep_reply(question.id, text, question.key)
-            usage = response.usage
-            dollars = self.purse.price(response)
-            self.records.count(self.model.model_name, usage.input_tokens, usage.output_tokens, dollars)
-        self.purse.pay(response, dollars)
-        return text
+        return take(question.id, question.key, response, self.records, self.purse)
+
+
+def take(request_id: str, key: int, response: ModelResponse, records: Records, purse: Purse) -> str:
+    """Keep a reply and its price, both or neither; returns its text."""
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    dollars = price(response)
+    with records.transaction():
+        records.keep_reply(request_id, text, key)
+        records.count(purse.model.model_name, response.usage.input_tokens, response.usage.output_tokens, dollars)
+    purse.pay(response, dollars)
+    return text

@@ -46,7 +46,9 @@ without any change. It must stand in one line of the document."""
 _CONTINUED = """This is part {number} of {count} of the document; it begins and ends in the middle. List only the sections \
 whose beginning you see."""
 
-_REPAIR = """That reply cannot be used: {problem}. Reply again with nothing but the JSON object, in the form asked for."""
+_REPAIR = (
+    """That reply cannot be used: {problem}. Reply again with nothing but the JSON object, in the form asked for."""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Request:
 
     @property
     def id(self) -> str:
-        said = [[part.content for part in m.parts if hasattr(part, "content")] for m in self.messages]  # type: ignore[union-attr]
+        said = [[part.content for part in m.parts if hasattr(part, "content")] for m in self.messages]
         return hashlib.sha256(repr(said).encode(errors="replace")).hexdigest()[:32]
 
 
@@ -153,9 +155,7 @@ def _merge(whole: Proposal, text: str, window: Window, proposed: list[Proposed])
     whole.lost += anchored.lost
 
 
-async def _ask_about(
-    key: int, read: Callable[[], str], ask: Ask, window: Window
-) -> tuple[list[Proposed] | None, int]:
+async def _ask_about(key: int, read: Callable[[], str], ask: Ask, window: Window) -> tuple[list[Proposed] | None, int]:
     """(the sections proposed for one window or None, how many replies could not be read)."""
     corrections: list[ModelMessage] = []
     for tries in range(1, MAX_TRIES + 1):

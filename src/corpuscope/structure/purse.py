@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model
 
 from ..errors import UsageError
-from ..models import estimate_price, price
+from ..models import estimate_price
 from .proposal import PROMPT, WINDOW, windows
 
 CHARACTERS_PER_TOKEN = 3.5
@@ -60,8 +60,8 @@ class Purse:
     reserved: float = 0.0
     replies: int = 0
     unpriced: int = 0
-    input_tokens: int = field(default=0)
-    output_tokens: int = field(default=0)
+    input_tokens: int = 0
+    output_tokens: int = 0
 
     def expected(self, size: int) -> float:
         """Dollars for a request of `size` bytes; 0 where the price is not known."""
@@ -85,9 +85,8 @@ class Purse:
         finally:
             self.release(dollars)
 
-    def pay(self, response: ModelResponse) -> float | None:
-        """Count a reply; returns its price. Raises `UsageError` if there is a limit and the price is not known."""
-        dollars = price(response)
+    def pay(self, response: ModelResponse, dollars: float | None) -> None:
+        """Count a reply and its price. Raises `UsageError` if there is a limit and the price is not known."""
         self.replies += 1
         self.input_tokens += response.usage.input_tokens
         self.output_tokens += response.usage.output_tokens
@@ -98,4 +97,3 @@ class Purse:
                 f"no price is known for {response.model_name}, so --max-cost cannot be kept: leave it out, or choose "
                 "a model with public prices"
             )
-        return dollars

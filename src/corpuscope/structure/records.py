@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,6 +84,17 @@ class Current(NamedTuple):
     proposer: str
 
 
+class Cost(NamedTuple):
+    """Of one model; `unpriced` replies are those whose price is not known."""
+
+    model: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    dollars: float
+    unpriced: int
+
+
 class Records:
     """Rows in, rows out. Raises `UsageError` for a file that is not ours."""
 
@@ -134,7 +146,7 @@ class Records:
                 self.db.execute(f"INSERT OR REPLACE INTO documents VALUES({marks})", astuple(row))
                 self.db.execute("DELETE FROM replies WHERE key = ?", (row.key,))
 
-    def keys(self) -> Iterator[list[tuple[int, str]]]:
+    def known(self) -> Iterator[list[tuple[int, str]]]:
         """(key, path) of all rows, some hundred at a time."""
         last = -1
         query = "SELECT key, path FROM documents WHERE key > ? ORDER BY key LIMIT ?"
@@ -180,26 +192,33 @@ class Records:
             self.db.execute("DELETE FROM sent WHERE batch = ?", (batch,))
             self.db.execute("DELETE FROM batches WHERE id = ?", (batch,))
 
-    def transaction(self) -> sqlite3.Connection:
-        """A `with` block that is written as a whole or not at all."""
-        self.db.execute("BEGIN IMMEDIATE")
-        return self.db
-
-    def totals(self) -> Mapping[str, Any]:
-        """Sums over all rows, for the statistics."""
-        self.db.row_factory = sqlite3.Row
-        query = (
-            "SELECT count(*) AS documents, coalesce(sum(entries > 0), 0) AS with_entries, "
-            + ", ".join(
-                f"coalesce(sum({name}), 0) AS {name}"
-                for name in ("entries", "proposed", "exact", "normalised", "lost", "malformed", "added")
-            )
-            + " FROM documents"
-        )
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is written inside counts as a whole or not at all. Raises `SetupError` where it cannot be written."""
         try:
-            return dict(self.db.execute(query).fetchone())
-        finally:
-            self.db.row_factory = None
+            self.db.execute("BEGIN IMMEDIATE")
+            with self.db:
+                yield
+        except sqlite3.OperationalError as error:
+            raise SetupError(
+                f"cannot write {self.file} ({error}): free some space and run the same command again; nothing is lost"
+            ) from error
+
+    def totals(self) -> dict[str, int]:
+        """Sums over all rows; `with_entries` counts documents."""
+        names = ("entries", "proposed", "exact", "normalised", "lost", "malformed", "added")
+        sums = "".join(f", coalesce(sum({name}), 0)" for name in names)
+        row = self.db.execute(f"SELECT count(*), coalesce(sum(entries > 0), 0){sums} FROM documents").fetchone()
+        return dict(zip(("documents", "with_entries", *names), row, strict=True))
+
+    def counts(self, column: str) -> dict[str, int]:
+        """How many rows have each value of `proposer` or `fallback`, the most frequent first."""
+        query = f"SELECT {column}, count(*) AS n FROM documents WHERE {column} != '' GROUP BY {column} ORDER BY n DESC"
+        return dict(self.db.execute(query).fetchall())
+
+    def costs(self) -> list[Cost]:
+        """What each model was asked and paid, over all runs."""
+        return [Cost(*row) for row in self.db.execute("SELECT * FROM spent ORDER BY model")]
 
 
 def _chunks(values: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -2,15 +2,15 @@
 
 from .ask import ask, ask_async, default_run_folder
 from .run import Run, query_id, result_json
-from .system import DEFAULT, System, load_system, presets
+from .system import System, default_system, load_system, presets
 
 __all__ = [
-    "DEFAULT",
     "Run",
     "System",
     "ask",
     "ask_async",
     "default_run_folder",
+    "default_system",
     "load_system",
     "presets",
     "query_id",

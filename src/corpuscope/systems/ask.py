@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from pydantic_ai.models import Model
@@ -15,16 +16,17 @@ from ..corpus import Corpus
 from ..errors import UsageError
 from ..models import Backoff, served_model
 from ..retrieve import ENGINES
+from ..structure import Structured
 from ..workspace import Workspace, bubblewrap, rise_tools
-from .run import Run, query_id
-from .system import DEFAULT, System, load_system
+from .run import Run, query_id, structured_revision
+from .system import System, default_system, load_system
 
 
 async def ask_async(
     corpus: Corpus | str | Path,
     question: str = "",
     *,
-    system: str | System = DEFAULT,
+    system: str | System = "",
     model: str | Model = "",
     base_url: str = "",
     run: str | Path | None = None,
@@ -37,7 +39,8 @@ async def ask_async(
 
     `model` is a `provider:model` string, `scout`, a name that the OpenAI-compatible server at `base_url` knows, or a
     pydantic-ai model. Without one, the key in the environment decides; without a key, the scout. With `resume` the
-    run goes on with the settings it was started with, and a finished one returns its result.
+    run goes on with the settings it was started with, and a finished one returns its result. Without a `system` it is
+    `rise` where the corpus has tables of contents, else `rise-bm25`.
     Raises `CorpuscopeError` for what a person has to repair.
     """
     corpus = corpus if isinstance(corpus, Corpus) else Corpus.open(corpus)
@@ -54,7 +57,7 @@ async def ask_async(
     else:
         if not question.strip():
             raise UsageError("the question is empty")
-        chosen = system if isinstance(system, System) else load_system(system)
+        chosen = system if isinstance(system, System) else load_system(system or default_system(corpus))
         name = (model or _any_model(base_url)) if isinstance(model, str) else model.model_name
         answers = open_model(name, base_url) if isinstance(model, str) else model
         folder = Path(run) if run else default_run_folder(corpus, question)
@@ -81,7 +84,10 @@ async def _answer(
     retriever = ENGINES[settings.system.retriever](corpus)
     retriever.update()
     identity = query_id(question)
-    with Workspace(corpus, sandboxed=settings.sandboxed) as workspace:
+    with (
+        _structured(corpus, settings.system) as structured,
+        Workspace(corpus, structured=structured, sandboxed=settings.sandboxed) as workspace,
+    ):
         tools = rise_tools(workspace, retriever, settings.system.k)
         agent = Agent(
             model=model,
@@ -100,6 +106,10 @@ async def _answer(
     return result
 
 
+def _structured(corpus: Corpus, system: System) -> AbstractContextManager[Structured | None]:
+    return closing(Structured.open(corpus)) if system.documents == "structured" else nullcontext()
+
+
 def _same_question(given: str, recorded: str) -> str:
     if given and given != recorded:
         raise UsageError(f"this run asks another question ({recorded!r}); leave the question out to resume it")
@@ -116,6 +126,11 @@ def _same_revision(corpus: Corpus, run: Run) -> None:
         raise UsageError(
             f"{corpus.root} has changed since this run began (revision {run.settings.revision}, now "
             f"{corpus.revision}); its events are kept, ask again in a new run"
+        )
+    if run.settings.system.documents == "structured" and structured_revision(corpus) != run.settings.structured:
+        raise UsageError(
+            f"the tables of contents of {corpus.root} have changed since this run began; its events are kept, ask again in a "
+            "new run"
         )
 
 

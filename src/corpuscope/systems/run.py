@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import tomllib
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,19 @@ from pydantic import BaseModel, ConfigDict
 from ..agent import Answer, Result, Spent, StopReason, read_events
 from ..corpus import Corpus, write_whole
 from ..errors import SetupError, UsageError
+from ..structure import Structured
 from .system import System
 
 
 class RunSettings(BaseModel):
-    """`run.toml`: everything that decides a result. `version` is corpuscope's."""
+    """`run.toml`: everything that decides a result. `version` is corpuscope's; `structured` is the revision of the tables
+    of contents, 0 for a system that does without."""
 
     model_config = ConfigDict(extra="forbid")
 
     corpus: str
     revision: int
+    structured: int = 0
     model: str
     base_url: str = ""
     sandboxed: bool = True
@@ -48,6 +52,7 @@ class Run:
         settings = RunSettings(
             corpus=str(corpus.root),
             revision=corpus.revision,
+            structured=structured_revision(corpus) if system.documents == "structured" else 0,
             model=model,
             base_url=base_url,
             sandboxed=sandboxed,
@@ -96,6 +101,12 @@ class Run:
             return None
         result = _result(json.loads(file.read_text()))
         return None if result.stop_reason.resumable else result
+
+
+def structured_revision(corpus: Corpus) -> int:
+    """Raises `UsageError` for a corpus that was never structured."""
+    with closing(Structured.open(corpus)) as structured:
+        return structured.revision
 
 
 def query_id(question: str) -> str:

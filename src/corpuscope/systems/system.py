@@ -10,9 +10,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..agent import Budget
+from ..corpus import Corpus
 from ..errors import UsageError
-
-DEFAULT = "rise-bm25"
+from ..structure import has_tables
 
 
 class System(BaseModel):
@@ -24,6 +24,8 @@ class System(BaseModel):
     description: str = ""
     prompt: str
     retriever: Literal["bm25"] = "bm25"
+    documents: Literal["original", "structured"] = "original"
+    """What stands in W: the documents as they are, or with tables of contents (RISE, 3.2)."""
     k: int = Field(default=1000, ge=1)
     """Documents imported for each sub-query (RISE, section 4)."""
     tools: tuple[Literal["search", "bash", "read"], ...] = ("search", "bash", "read")
@@ -31,6 +33,11 @@ class System(BaseModel):
     budget: Budget = Budget()
     settings: dict[str, Any] = {}
     """pydantic-ai model settings, such as `thinking` or `max_tokens`."""
+
+
+def default_system(corpus: Corpus) -> str:
+    """RISE whole where the corpus has tables of contents, else without them."""
+    return "rise" if has_tables(corpus) else "rise-bm25"
 
 
 def load_system(name: str) -> System:

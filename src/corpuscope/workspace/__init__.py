@@ -1,7 +1,7 @@
 """The bounded file space W, the sandbox around it, and the tools an agent gets."""
 
 from .execute import Outcome, execute
-from .output import clean
+from .output import clean, clean_line
 from .programs import bubblewrap, ripgrep
 from .sandbox import Limits, Sandbox
 from .shell import interactive_shell
@@ -9,6 +9,6 @@ from .tools import MalformedCall, Observation, Tool, bash_tool, read_tool, rise_
 from .workspace import Workspace
 
 __all__ = [
-    "Limits", "MalformedCall", "Observation", "Outcome", "Sandbox", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "execute",
+    "Limits", "MalformedCall", "Observation", "Outcome", "Sandbox", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "clean_line", "execute",
     "interactive_shell", "read_tool", "ripgrep", "rise_tools", "search_tool",
 ]  # fmt: skip

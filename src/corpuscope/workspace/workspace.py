@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from ..corpus import Corpus
+from ..corpus import Corpus, Entry
 from ..errors import SetupError, ToolError
+from ..structure import Structured, Toc, read_toc
 from .sandbox import Limits, Sandbox, W
 
 
@@ -19,11 +20,20 @@ class Workspace:
     """A private folder of hard links beside the corpus, and a scratch folder; both go when it is closed.
 
     It lives below the corpus, where links are possible; below the system's temporary folder when the
-    corpus cannot be written, and documents are then copied.
+    corpus cannot be written, and documents are then copied. With `structured`, a document that has a table of contents
+    of its present text is there in that form.
     """
 
-    def __init__(self, corpus: Corpus, *, sandboxed: bool = True, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        *,
+        structured: Structured | None = None,
+        sandboxed: bool = True,
+        limits: Limits | None = None,
+    ) -> None:
         self.corpus = corpus
+        self.structured = structured
         self.root, self._lock = _make_root(corpus.root / "workspaces")
         self.path = self.root / "w"
         self.scratch = self.root / "scratch"
@@ -31,6 +41,8 @@ class Workspace:
         self.scratch.mkdir()
         if not sandboxed:
             corpus.store.copy_always()
+            if structured:
+                structured.store.copy_always()
         self.sandbox = Sandbox(
             self.path,
             self.scratch,
@@ -39,6 +51,7 @@ class Workspace:
             limits=limits or Limits(),
         )
         self._docids: set[str] = set()
+        self._tables: dict[str, int] = {}
 
     def __len__(self) -> int:
         """Documents in W."""
@@ -50,11 +63,32 @@ class Workspace:
     def add(self, docids: Iterable[str]) -> list[str]:
         """Import documents; returns those that are new, in their order. A docid that left the corpus is passed over."""
         new = [docid for docid in dict.fromkeys(docids) if docid not in self._docids]
-        paths = dict(self.corpus.manifest.paths(new))
-        self.corpus.store.materialize(paths.values(), self.path)
+        paths = self._structured(new) if self.structured else dict(self.corpus.manifest.paths(new))
+        self.corpus.store.materialize((path for path in paths.values() if path not in self._tables), self.path)
         added = [docid for docid in new if docid in paths]
         self._docids.update(added)
         return added
+
+    def _structured(self, docids: list[str]) -> dict[str, str]:
+        """Import those that have a table of contents; returns docid -> path of all that exist."""
+        assert self.structured
+        entries = self.corpus.manifest.find(docids)
+        tables = self.structured.current(entries.values())
+        self.structured.store.materialize(tables, self.path)
+        if not self.structured.store.links:
+            self.corpus.store.copy_always()
+        self._tables |= tables
+        return {docid: entry.path for docid, entry in entries.items()}
+
+    def lines(self, entry: Entry) -> int:
+        """Lines of a document as it stands in W."""
+        return self._tables.get(entry.path, entry.lines)
+
+    def toc(self, path: str) -> Toc | None:
+        """The table of contents of a document of W; None for one without."""
+        if path not in self._tables:
+            return None
+        return read_toc(self.path / path)
 
     def resolve(self, path: str) -> str:
         """The W-relative form of a path as a model writes it (`a/b.txt`, `./a/b.txt`, `/w/a/b.txt`).

@@ -71,7 +71,7 @@ def _read(workspace: Workspace, arguments: ReadArguments) -> Observation:
                 break
             shown.append(row)
             size += len(row) + 1
-    total = entry.lines if entry else last
+    total = workspace.lines(entry) if entry else last
     if not shown:
         raise ToolError(f"{path} has {total:,} lines; offset {first} is behind its end")
     if last < total:

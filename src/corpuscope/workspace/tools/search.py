@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...corpus import Entry
 from ...errors import ToolError
 from ...retrieve import Analysis, Hit, Retriever, searchable, snippet_of
+from ...structure import Toc
 from ..output import clean, clean_line
 from ..workspace import Workspace
 from .tool import Observation, Tool
@@ -103,9 +104,17 @@ def _section(
 
 def _preview(workspace: Workspace, rank: int, entry: Entry, stems: Sequence[str]) -> list[str]:
     title = clean_line(entry.title.encode(errors="replace"))[:160]
-    head = f"{rank:>2}. {entry.path} ({entry.lines:,} lines){': ' + title if title else ''}"
+    head = f"{rank:>2}. {entry.path} ({workspace.lines(entry):,} lines){': ' + title if title else ''}"
     try:
-        found = snippet_of(workspace.path / entry.path, stems)
+        toc = workspace.toc(entry.path)
+        found = snippet_of(workspace.path / entry.path, stems, skip=toc.body if toc else 0)
     except OSError:
         return [head]
-    return [head, f"    {found.line}: {clean(found.text.encode())}"]
+    line = found.line + (toc.body_line - 1 if toc else 0)
+    return [head, f"    {line}{_section_of(toc, line)}: {clean(found.text.encode())}"]
+
+
+def _section_of(toc: Toc | None, line: int) -> str:
+    """The section that a line stands in, by name and lines."""
+    section = toc.section_at(line) if toc else None
+    return f" [{clean(section.title.encode())}, lines {section.first}-{section.last}]" if section else ""
