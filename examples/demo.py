@@ -50,6 +50,7 @@ def main() -> None:
     if "--documents-only" in sys.argv:
         return
     run("index", str(DOCS), "--into", str(CORPUS), "--include", "*.txt", "--include", "*.rst")
+    run("structure", str(CORPUS), "--propose", "headings")
     runs = HERE / "runs"
     shutil.rmtree(runs, ignore_errors=True)
     found = True

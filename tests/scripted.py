@@ -39,10 +39,17 @@ class ScriptedServer:
                 pass
 
             def do_GET(self) -> None:
+                if (other := server.other("GET", self.path, b"")) is not None:
+                    self._send(*other)
+                    return
                 self._send(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                raw = self.rfile.read(int(self.headers["Content-Length"]))
+                if (other := server.other("POST", self.path, raw)) is not None:
+                    self._send(*other)
+                    return
+                body = json.loads(raw)
                 step, number = server.next_step(body)
                 if step.get("slow"):
                     threading.Event().wait(step["slow"])
@@ -72,7 +79,7 @@ class ScriptedServer:
                         self._stream([*(f"data: {json.dumps(c)}\n\n" for c in chat_chunks(value)), "data: [DONE]\n\n"])
 
             def _send(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
-                data = json.dumps(value).encode()
+                data = value if isinstance(value, bytes) else json.dumps(value).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
@@ -98,6 +105,10 @@ class ScriptedServer:
             number = len(self.requests)
             self.requests.append(body)
             return self.steps[min(number, len(self.steps) - 1)], number
+
+    def other(self, method: str, path: str, body: bytes) -> tuple[int, Any] | None:
+        """(status, JSON value or bytes) for what is no request to a model: a batch API, say."""
+        return None
 
     @property
     def base_url(self) -> str:

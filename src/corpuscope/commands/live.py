@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ..agent import Event, Result
+from ..agent import Citation, Event, Result
 from ..workspace import clean
 
 
@@ -49,7 +49,7 @@ class LiveView:
         for citation in answer.citations:
             shown = clean(str(citation).encode(errors="replace"))
             self._line(
-                f"  {shown}" + (f"  ({citation.problem})" if citation.problem else ""),
+                f"  {shown}{_remark(citation)}",
                 "red" if citation.problem else "green",
             )
         self._line(_summary(result), "dim")
@@ -76,6 +76,14 @@ class LiveView:
     def _line(self, text: str, style: str) -> None:
         self.out.print(Text(text, style=style))
         sys.stdout.flush()
+
+
+def _remark(citation: Citation) -> str:
+    if citation.problem:
+        return f"  ({citation.problem})"
+    if citation.original_first is None or citation.original_first == citation.first:
+        return ""
+    return f"  (lines {citation.original_first}-{citation.original_last} of the original)"
 
 
 def _has_calls(event: Event) -> bool:

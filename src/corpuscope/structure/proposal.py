@@ -107,7 +107,7 @@ def windows(length: int, size: int = WINDOW, overlap: int = OVERLAP) -> list[Win
         start = number * step
         end = min(length, start + size)
         first = start + overlap // 2 if number else 0
-        last = end - overlap // 2 if number < count - 1 else length
+        last = start + step + overlap // 2 if number < count - 1 else length
         found.append(Window(start, end, first, last, number + 1, count))
     return found
 
@@ -148,7 +148,7 @@ def _merge(whole: Proposal, text: str, window: Window, proposed: list[Proposed])
     anchored = locate(text[window.start : window.end], proposed)
     for section, exact in zip(anchored.sections, anchored.to_the_letter, strict=True):
         offset = window.start + section.offset
-        if window.first <= offset < window.last or (offset == window.last == len(text)):
+        if window.first <= offset < window.last:
             whole.sections.append(Located(section.title, section.description, offset))
             whole.exact += exact
             whole.normalised += not exact

@@ -12,6 +12,9 @@ WINDOW = 12
 
 MAX_PASSAGE_LINES = 10
 
+TABLE_END = "<!-- body"
+"""How the line begins that ends a table of contents."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -92,6 +95,8 @@ def passages(path: str, numbered: str) -> list[Passage]:
     for row in [*numbered.split("\n"), ""]:
         match = re.match(r" *(\d+)\t(.*)", row)
         text = match[2] if match else ""
+        if text.startswith(TABLE_END):
+            found, held, text = [], [], ""  # a table of contents is no evidence
         if match and text.strip() and len(held) < MAX_PASSAGE_LINES:
             first = first if held else int(match[1])
             held.append(text)

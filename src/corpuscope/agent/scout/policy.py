@@ -23,7 +23,7 @@ from pydantic_ai.usage import RequestUsage
 
 from ...retrieve import Analysis
 from . import SCOUT
-from .evidence import Passage, Window, choose, holds, passages, weights, windows
+from .evidence import TABLE_END, Passage, Window, choose, holds, passages, weights, windows
 from .question import IDENTIFIER, Question, understand
 from .short import short_answer
 
@@ -109,7 +109,7 @@ def _grep(question: Question, turns: list[list[Call]]) -> _Planned:
         terms = sorted((t for t in weight if weight[t] > 0), key=lambda t: -weight[t])[:PATTERNS]
         if not terms:
             return []
-        patterns = " ".join(f"-e {shlex.quote(term)}" for term in terms)
+        patterns = " ".join(f"-e {shlex.quote(term)}" for term in [*terms, TABLE_END])
         command = f"rg -noiF --no-filename {patterns} -- {shlex.quote(path)}"
         if command not in known:
             planned.append(("bash", {"command": command}))
@@ -232,10 +232,12 @@ def _windows(question: Question, turn: Sequence[Call], weight: dict[str, float])
     found = []
     for rank, call in enumerate(turn):
         path = shlex.split(call.arguments["command"])[-1]
-        matches = []
+        matches: list[tuple[int, str]] = []
         for row in call.text.split("\n"):
             line, _, term = row.partition(":")
-            if line.isdigit():
+            if line.isdigit() and term == TABLE_END:
+                matches.clear()  # what was found so far are rows of a table of contents
+            elif line.isdigit():
                 matches.append((int(line), term.lower()))
         prior = 1 / (1 + 0.05 * rank)
         found += [Window(w.path, w.first, w.last, w.score * prior, w.terms) for w in windows(path, matches, weight, 3)]

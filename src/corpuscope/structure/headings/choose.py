@@ -78,8 +78,9 @@ def _by_content(text: str, suffix: str) -> Proposer:
 
 
 def _asciidoc(lines: Lines) -> list[Heading]:
-    """A line of other text may begin with an equals sign too."""
-    return max(asciidoc_headings(lines), rst_headings(lines), key=len)
+    """A line of other text may begin with an equals sign too, and most underlined titles are titles in both."""
+    marked, underlined = asciidoc_headings(lines), rst_headings(lines)
+    return underlined if 2 * len(underlined) > len(marked) else marked
 
 
 def _restructured(lines: Lines) -> list[Heading]:

@@ -30,7 +30,7 @@ def latex_headings(lines: Sequence[str]) -> list[Heading]:
             continue
         line += text.count("\n", done, match.start())
         done = match.start()
-        found.append(Heading(_clean(title), _LEVELS.index(match["name"]), line))
+        found.append(Heading(_clean(title), _LEVELS.index(match["name"]) + 1, line))
     return found
 
 

@@ -21,7 +21,7 @@ MAX_TITLE = 100
 """Characters of a heading that has nothing but its form to be known by."""
 
 MAX_WORDS = 14
-MAX_UPPER_SHARE = 0.3
+MAX_UPPER_SHARE = 0.5
 """Of the lines of a text: one that is mostly in upper case has no headings by it."""
 
 
