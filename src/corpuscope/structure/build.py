@@ -175,6 +175,7 @@ class _Build:
         if expected.documents and not self.watch.confirm(expected):
             self.report.stopped = "not confirmed"
             return
+        self.report.without = 0  # they are asked about now
         purse = Purse(asking.model, asking.max_cost, asking.batch)
         try:
             asyncio.run(self._ask_all(asking, pending(), expected.documents, purse))

@@ -127,14 +127,14 @@ async def propose(key: int, read: Callable[[], str], ask: Ask) -> Proposal:
 async def _propose(key: int, read: Callable[[], str], ask: Ask, size: int) -> Proposal:
     overlap = min(OVERLAP, size // 4)
     parts = windows(len(read()), size, overlap)
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_ask_about(key, read, ask, window)) for window in parts]
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+    # All are waited for when one fails: what the others answer is paid for, and kept for the next run.
+    asked = await asyncio.gather(*(_ask_about(key, read, ask, window) for window in parts), return_exceptions=True)
     whole = Proposal([])
     text = read()
-    for window, (proposed, malformed) in zip(parts, (task.result() for task in tasks), strict=True):
+    for window, result in zip(parts, asked, strict=True):
+        if isinstance(result, BaseException):
+            raise result
+        proposed, malformed = result
         whole.malformed += malformed
         if proposed is None:
             whole.unreadable += 1
