@@ -136,14 +136,15 @@ def _checked(lines: _Lines, workspace: Workspace) -> Citation:
             return Citation(**values, problem=f"lines {lines.first} to {lines.last} are not a range")
         if lines.last > (there := workspace.lines(entry)):
             return Citation(**values, problem=f"the document has {there} lines")
-        values |= _originally(lines.first, lines.last, lines.path, workspace)
+        if workspace.toc(lines.path) is not None:
+            return _without_table(values, workspace)
     return Citation(**values)
 
 
-def _originally(first: int, last: int, path: str, workspace: Workspace) -> dict[str, int | None]:
-    """The cited lines as the document itself has them; nothing for one that stands in W as it is."""
-    if workspace.toc(path) is None:
-        return {}
-    original = original_lines((workspace.path / path).read_bytes())
-    end = original(last)
-    return {"original_first": (original(first) or 1) if end else None, "original_last": end}
+def _without_table(values: dict[str, Any], workspace: Workspace) -> Citation:
+    """A citation of a document that carries a table of contents, which is no evidence."""
+    original = original_lines((workspace.path / values["path"]).read_bytes())
+    last = original(values["last"])
+    if last is None:
+        return Citation(**values, problem="these lines are its table of contents, not the document")
+    return Citation(**values, original_first=original(values["first"]) or 1, original_last=last)
