@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -40,3 +43,14 @@ def make_corpus(tmp_path: Path) -> Iterator[MakeCorpus]:
     yield make
     for corpus in made:
         corpus.close()
+
+
+@pytest.fixture(scope="session")
+def django_docs() -> Path:
+    """The documents of `make demo`, downloaded once for all workers."""
+    root = Path(__file__).parents[1]
+    (root / ".demo").mkdir(exist_ok=True)
+    with (root / ".demo/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run([sys.executable, "examples/demo.py", "--documents-only"], cwd=root, check=True)
+    return root / ".demo/django-5.2.8/docs"

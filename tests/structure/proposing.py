@@ -46,7 +46,8 @@ class ProposingServer(ScriptedServer):
             self.requests.append(body)
         if self.always is not None:
             return self.always, number
-        return self.fails.get(number) or {"text": proposal(_document(body)), "usage": USAGE}, number
+        good: Step = {"text": proposal(_document(body)), "usage": USAGE}
+        return good | self.fails.get(number, {}), number
 
 
 def _document(body: dict[str, Any]) -> str:

@@ -83,7 +83,9 @@ def _remark(citation: Citation) -> str:
         return f"  ({citation.problem})"
     if citation.original_first is None or citation.original_first == citation.first:
         return ""
-    return f"  (lines {citation.original_first}-{citation.original_last} of the original)"
+    one = citation.original_first == citation.original_last
+    lines = f"line {citation.original_first}" if one else f"lines {citation.original_first}-{citation.original_last}"
+    return f"  ({lines} of the original)"
 
 
 def _has_calls(event: Event) -> bool:
