@@ -99,7 +99,7 @@ class ScriptedServer:
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         # A client that is killed in mid-request is what some tests are about.
-        self._server.handle_error = lambda *_: None  # type: ignore[method-assign, assignment]
+        self._server.handle_error = lambda *_: None  # type: ignore[method-assign]
         self._server.daemon_threads = True
 
     def next_step(self, body: dict[str, Any]) -> tuple[Step, int]:

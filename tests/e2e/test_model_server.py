@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from corpuscope.agent import read_events
+from corpuscope.structure import strip
 
 from ..conftest import write_files
 from .conftest import Cli
@@ -75,3 +76,16 @@ def test_a_small_real_model_is_asked_and_its_words_come_back(cli: Cli, base_url:
     assert value["spent"]["input_tokens"] > 100 and value["spent"]["output_tokens"] > 0
     assert any(event["type"] == "response" and event["message"]["parts"] for event in events)
     assert value["stop_reason"] in ("answered", "model_calls", "empty_reply")
+
+
+@pytest.mark.slow
+def test_a_small_real_model_proposes_sections_or_the_text_stays_as_it_is(
+    cli: Cli, base_url: str, tmp_path: Path
+) -> None:
+    text = "\n\n".join(f"Chapter {n} tells how the cat of house {n} learned to sit on its mat. " * 3 for n in range(6))
+    write_files(tmp_path / "docs", {"cats.txt": text})
+    cli("index", "docs", "--into", "c")
+    done = cli("structure", "c", "--base-url", base_url, "--json")
+    report = json.loads(done.stdout)
+    assert report["replies"] >= 1 and report["input_tokens"] > 300 and report["proposed"] + report["without"] == 1
+    assert strip((tmp_path / "c/structured/cats.txt").read_bytes()).decode() == text

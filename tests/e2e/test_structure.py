@@ -254,6 +254,41 @@ def test_resume_of_a_run_whose_tables_changed_is_refused(cli: Cli, indexed: Path
     assert done.returncode == 2 and "the tables of contents" in done.stderr
 
 
+def test_documents_without_a_current_table_are_told_of(cli: Cli, indexed: Path, tmp_path: Path) -> None:
+    cli("structure", indexed)
+    assert "ok    tables: every document has its table" in cli("doctor", indexed).stdout
+    write_files(tmp_path / "docs", {"new.md": "# New\n\nA new cat.\n"})
+    cli("index", "docs", "--into", "my.corpus")
+    assert "note  tables: 1 documents have none of their present text" in cli("doctor", indexed).stdout
+    done = cli("ask", indexed, "new cat", "--model", "scout")
+    assert "documents that are new stand in the workspace without: corpuscope structure" in done.stderr
+    cli("structure", indexed)
+    assert "without: corpuscope structure" not in cli("ask", indexed, "new cat", "--model", "scout").stderr
+
+
+def test_ctrl_c_says_how_to_go_on(indexed: Path) -> None:
+    with ProposingServer(always={"slow": 20, "text": "{}"}) as server:
+        process = subprocess.Popen(
+            [PROGRAM, "structure", indexed], stderr=subprocess.PIPE, text=True, env=clean_environment(**provider(server)),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )  # fmt: skip
+        give_up = time.monotonic() + 30
+        while not server.requests and time.monotonic() < give_up:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 130 and "run the same command again to go on" in said and "Traceback" not in said
+
+
+def test_the_scout_cites_the_text_and_never_a_table(cli: Cli, indexed: Path) -> None:
+    cli("structure", indexed)
+    answer = json.loads(
+        cli("ask", indexed, "Where did the cat of the guide sit?", "--model", "scout", "--json").stdout
+    )["answer"]
+    assert answer["citations"] and not any(citation["problem"] for citation in answer["citations"])
+    assert "- lines" not in answer["explanation"] and "sat on the mat" in answer["explanation"]
+
+
 def test_help_has_examples() -> None:
     for command in ("structure", "toc"):
         done = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True)

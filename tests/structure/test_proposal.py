@@ -7,9 +7,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_ai.messages import ModelRequest
 
 from corpuscope.structure.anchors import locate
-from corpuscope.structure.proposal import Malformed, parse_reply, windows
+from corpuscope.structure.proposal import Malformed, Request, parse_reply, windows
 from corpuscope.structure.section import Proposed
 
 GOOD = '{"sections": [{"title": "A", "description": "d", "anchor": "a b"}, {"title": "B", "anchor": "c"}]}'
@@ -74,6 +75,14 @@ def test_anchors_that_are_nowhere_or_out_of_order_are_lost() -> None:
 def test_an_anchor_is_no_part_of_a_word_where_it_stands_alone_elsewhere() -> None:
     assert anchors("Partly, the Art began.", "Art")[0] == [12]
     assert anchors("東京都は日本の首都。", "日本")[0] == [4]
+
+
+def test_a_request_is_known_by_its_words_its_prompt_and_its_model() -> None:
+    def of(model: str, text: str, prompt: str = "p") -> str:
+        return Request.of(1, model, lambda: [ModelRequest.user_text_prompt(text, instructions=prompt)]).id
+
+    assert of("a", "x") == of("a", "x")
+    assert len({of("a", "x"), of("b", "x"), of("a", "y"), of("a", "x", "q")}) == 4
 
 
 @given(st.integers(0, 5_000), st.integers(4, 900))

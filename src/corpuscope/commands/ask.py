@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from ..agent import SCOUT, StopReason, default_model
 from ..api import Corpus
 from ..errors import CorpuscopeError, Interrupted, UsageError
+from ..structure import Structured
 from ..systems import System, ask_async, default_run_folder, default_system, load_system, result_json
 from .live import LiveView
 from .progress import bring_up_to_date
@@ -54,6 +56,8 @@ def ask_command(
             print(_NO_KEY, file=sys.stderr)
         if corpus.finished:
             bring_up_to_date(corpus)
+        if named.documents == "structured":
+            _tell_of_missing_tables(corpus)
         view = LiveView(quiet=as_json)
         folder = run or (None if resume else default_run_folder(corpus, question))
         answering = ask_async(
@@ -76,6 +80,16 @@ def ask_command(
     if result.stop_reason is not StopReason.ANSWERED:
         detail = f" ({result.detail})" if result.detail else ""
         raise CorpuscopeError(f"no answer: {_HELP[result.stop_reason].format(run=folder)}{detail}")
+
+
+def _tell_of_missing_tables(corpus: Corpus) -> None:
+    with closing(Structured.open(corpus)) as structured:
+        if structured.behind:
+            print(
+                "note: the corpus has changed since its tables of contents were made; documents that are new stand in the "
+                f"workspace without: corpuscope structure {corpus.root}",
+                file=sys.stderr,
+            )
 
 
 def _limited(system: System, max_cost: float | None, max_calls: int | None, max_seconds: float | None) -> System:

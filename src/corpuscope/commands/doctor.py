@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from ..agent import default_model
 from ..corpus import Corpus
 from ..errors import CorpuscopeError
 from ..retrieve import Bm25
+from ..structure import Structured, has_tables
 from ..workspace import bubblewrap, ripgrep
 from .progress import progress
 
@@ -79,6 +81,8 @@ def _corpus(path: Path, verify: bool) -> Iterator[Check]:
             yield Check("index", "note", f"behind the manifest; the next search catches up, or {again}")
         else:
             yield Check("index", "ok", "up to date with the manifest")
+        if has_tables(corpus):
+            yield _tables(corpus)
         if not os.access(corpus.root, os.W_OK):
             yield Check("workspaces", "note", "the corpus is read-only here: documents are copied, not linked")
         if verify:
@@ -87,6 +91,18 @@ def _corpus(path: Path, verify: bool) -> Iterator[Check]:
             shown = "; ".join(f"{damage.path}: {damage.reason}" for damage in damaged[:5])
             text = f"{len(damaged):,} documents are damaged ({shown}); index into a new folder"
             yield Check("documents", "bad", text) if damaged else Check("documents", "ok", "all as they were indexed")
+
+
+def _tables(corpus: Corpus) -> Check:
+    with closing(Structured(corpus)) as structured:
+        missing = structured.missing() if structured.behind else 0
+    if missing:
+        return Check(
+            "tables",
+            "note",
+            f"{missing:,} documents have none of their present text: corpuscope structure {corpus.root}",
+        )
+    return Check("tables", "ok", "every document has its table of contents")
 
 
 def _tried(name: str, look: object) -> Check:

@@ -43,7 +43,8 @@ class Paying:
     The bar begins with the first document: before that another may be on the terminal, and a question.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, label: str) -> None:
+        self.label = label
         self._bar: Progress | None = None
         self._said = time.monotonic()
 
@@ -55,10 +56,16 @@ class Paying:
             self._bar = _bar()
             self._bar.add_task("", total=total)
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=done, description=f"asking the model, ${dollars:.4f}")
+        self._bar.update(self._bar.task_ids[0], completed=done, description=f"{self.label}, ${dollars:.4f}")
 
     def retry(self, error: str, wait: float) -> None:
         self._now_and_then(f"trying again in {wait:.0f} s: {error}")
+
+    def note(self, text: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(text, markup=False, highlight=False)
+        else:
+            print(text, file=sys.stderr)
 
     def close(self) -> None:
         if self._bar is not None:

@@ -65,9 +65,11 @@ def structure_command(
     report: Report
     with Corpus.open(path) as corpus:
         try:
-            with bars, closing(Paying()) as paid:
+            with bars, closing(Paying("waiting for batches" if batch else "asking the model")) as paid:
                 done = bars.enter_context(progress("reading headings"))
-                report = structure(corpus, asking, limit=limit, watch=Watch(done, confirm, paid.show, paid.retry))
+                report = structure(
+                    corpus, asking, limit=limit, watch=Watch(done, confirm, paid.show, paid.retry, paid.note)
+                )
         except KeyboardInterrupt:
             more = "; its batches go on at the provider" if batch else ""
             raise Interrupted(f"interrupted; what is done is kept, run the same command again to go on{more}") from None

@@ -20,7 +20,7 @@ from pydantic_ai.settings import ModelSettings
 from ..errors import SetupError
 from ..models import Backoff, ContextOverflow, ModelFailed, final_error, one_line
 from .direct import SETTINGS, take
-from .proposal import Request, request_size
+from .proposal import Request
 from .purse import Purse
 from .records import Records
 
@@ -53,7 +53,6 @@ class Poll:
 @dataclass(slots=True)
 class _Waiting:
     request: Request
-    size: int
     dollars: float
     reply: asyncio.Future[str | None]  # None: send it again
 
@@ -69,17 +68,19 @@ class BatchAsk:
         backoff: Backoff,
         poll: Poll,
         on_retry: Callable[[str, float], None],
+        on_note: Callable[[str], None],
     ) -> None:
         if model.batch_max_requests is None:
             raise SetupError(f"{model.model_name} has no batch API here: leave out --batch")
         self.model, self.records, self.purse, self.backoff, self.poll = model, records, purse, backoff, poll
-        self.on_retry = on_retry
+        self.on_retry, self.on_note = on_retry, on_note
         self.most = min(MAX_REQUESTS, model.batch_max_requests)
         self.most_bytes = model.batch_max_bytes or (1 << 27)
         self.sent: dict[str, asyncio.Future[str | None]] = {}
         self._waiting: dict[str, _Waiting] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._tasks = asyncio.TaskGroup()
+        self._sending = asyncio.Semaphore(1)  # the texts of one batch at a time are in memory
 
     async def __aenter__(self) -> BatchAsk:
         await self._tasks.__aenter__()
@@ -87,6 +88,7 @@ class BatchAsk:
             batch = _HANDLE.validate_python(handle)
             if batch.model_name == self.model.model_name:
                 futures = {request: self._future(request) for request in requests}
+                self.on_note(f"batch {batch.id} of an earlier run: waiting for {len(requests):,} replies")
                 self._tasks.create_task(self._collect(batch, requests, futures, 0.0))
         return self
 
@@ -109,14 +111,13 @@ class BatchAsk:
         raise ModelFailed(f"no reply in {MAX_SENDS} batches")
 
     def _enqueue(self, question: Request) -> asyncio.Future[str | None]:
-        size = request_size(question)
-        dollars = self.purse.expected(size)
+        dollars = self.purse.expected(question.size)
         self.purse.reserve(dollars)
         future = self._future(question.id)
-        self._waiting[question.id] = _Waiting(question, size, dollars, future)
+        self._waiting[question.id] = _Waiting(question, dollars, future)
         if self._timer:
             self._timer.cancel()
-        full = sum(waiting.size for waiting in self._waiting.values()) if len(self._waiting) % 50 == 0 else 0
+        full = sum(waiting.request.size for waiting in self._waiting.values()) if len(self._waiting) % 50 == 0 else 0
         if len(self._waiting) >= self.most or full > self.most_bytes // 2:
             self._send()
         else:
@@ -131,12 +132,17 @@ class BatchAsk:
     async def _run(self, waiting: dict[str, _Waiting]) -> None:
         requests = {name: one.request.key for name, one in waiting.items()}
         dollars = sum(one.dollars for one in waiting.values())
-        encoded = [await self.model.batch_encode(_batch_request(name, one.request)) for name, one in waiting.items()]
         futures = {name: one.reply for name, one in waiting.items()}
-        del waiting  # the texts are not needed while the batch runs
-        batch = await self._create(encoded)
-        self.records.send_batch(batch.id, _HANDLE.dump_python(batch, mode="json"), requests)
-        del encoded
+        async with self._sending:
+            encoded = [
+                await self.model.batch_encode(_batch_request(name, one.request)) for name, one in waiting.items()
+            ]
+            batch = await self._create(encoded)
+            self.records.send_batch(batch.id, _HANDLE.dump_python(batch, mode="json"), requests)
+            del encoded
+        self.on_note(
+            f"batch {batch.id}: {len(requests):,} requests sent; if this run is stopped, the next one reads them"
+        )
         await self._collect(batch, requests, futures, dollars)
 
     async def _create(self, encoded: list[EncodedBatchRequest]) -> Batch:
@@ -211,5 +217,5 @@ class BatchAsk:
 
 
 def _batch_request(name: str, question: Request | None) -> BatchRequest:
-    messages: list[ModelMessage] = [*question.messages] if question else [ModelRequest.user_text_prompt("")]
+    messages: list[ModelMessage] = question.messages() if question else [ModelRequest.user_text_prompt("")]
     return BatchRequest(custom_id=name, messages=messages, model_settings=ModelSettings(**SETTINGS))

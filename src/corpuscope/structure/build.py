@@ -70,6 +70,7 @@ class Watch:
     confirm: Callable[[Estimate], bool] = lambda estimate: True
     paying: Callable[[int, int, float], None] = lambda done, total, dollars: None
     retry: Callable[[str, float], None] = lambda error, wait: None
+    note: Callable[[str], None] = lambda text: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,8 @@ def structure(
                 build.by_headings()
             if asking:
                 build.by_model(asking)
+            if limit is None and not build.report.left:
+                records.put("corpus", str(corpus.revision))
         finally:
             records.close()
     return build.report
@@ -191,10 +194,12 @@ class _Build:
         watch = self.watch
         way: AbstractAsyncContextManager[Ask]
         if asking.batch:
-            way = BatchAsk(asking.model, self.records, purse, asking.backoff, asking.poll, watch.retry)
+            way = BatchAsk(asking.model, self.records, purse, asking.backoff, asking.poll, watch.retry, watch.note)
         else:
             way = nullcontext(DirectAsk(asking.model, self.records, purse, asking.backoff, watch.retry))
         name, done = asking.model.model_name, 0
+        if total:
+            watch.paying(done, total, 0.0)
         async with way as ask, asyncio.TaskGroup() as group:
             tasks: set[asyncio.Task[None]] = set()
             for entry in entries:
@@ -218,7 +223,7 @@ class _Build:
         if self._read(entry) is None:
             return
         try:
-            proposal = await propose(entry.key, lambda: self._text(entry), ask)
+            proposal = await propose(entry.key, name, lambda: self._text(entry), ask)
         except CostCap:
             self.report.stopped = "max cost"
             self.report.left += 1

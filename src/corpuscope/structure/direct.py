@@ -11,7 +11,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from ..models import Backoff, price, request
-from .proposal import Request, request_size
+from .proposal import Request
 from .purse import Purse
 from .records import Records
 
@@ -36,10 +36,10 @@ class DirectAsk:
         if (kept := self.records.reply(question.id)) is not None:
             return kept
         async with self._turn:
-            with self.purse.reserving(request_size(question)):
+            with self.purse.reserving(question.size):
                 response = await request(
                     self.model,
-                    question.messages,
+                    question.messages(),
                     ModelSettings(max_retries=0, **SETTINGS),
                     ModelRequestParameters(),
                     backoff=self.backoff,

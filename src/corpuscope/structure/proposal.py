@@ -53,15 +53,21 @@ _REPAIR = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model about document `key`. `id` is the same for the same question."""
+    """One question to a model about document `key`; `id` is the same for the same question to the same model.
+
+    `messages` builds it anew each time: a batch is waited for without its texts in memory. `size` is in bytes, about.
+    """
 
     key: int
-    messages: tuple[ModelMessage, ...]
+    id: str
+    size: int
+    messages: Callable[[], list[ModelMessage]]
 
-    @property
-    def id(self) -> str:
-        said = [[part.content for part in m.parts if hasattr(part, "content")] for m in self.messages]
-        return hashlib.sha256(repr(said).encode(errors="replace")).hexdigest()[:32]
+    @classmethod
+    def of(cls, key: int, model: str, messages: Callable[[], list[ModelMessage]]) -> Request:
+        said = ModelMessagesTypeAdapter.dump_python(messages(), include={"__all__": {"parts", "instructions"}})
+        words = repr([model, *((m.get("instructions"), [part["content"] for part in m["parts"]]) for m in said)])
+        return cls(key, hashlib.sha256(words.encode(errors="replace")).hexdigest()[:32], len(words), messages)
 
 
 Ask = Callable[[Request], Awaitable[str]]
@@ -112,23 +118,24 @@ def windows(length: int, size: int = WINDOW, overlap: int = OVERLAP) -> list[Win
     return found
 
 
-async def propose(key: int, read: Callable[[], str], ask: Ask) -> Proposal:
+async def propose(key: int, model: str, read: Callable[[], str], ask: Ask) -> Proposal:
     """Ask for the sections of a document. `read` gives its text, which is not held while replies are waited for."""
     size = WINDOW
     while True:
         try:
-            return await _propose(key, read, ask, size)
+            return await _propose(key, model, read, ask, size)
         except ContextOverflow:
             size //= 2
             if size < LEAST_WINDOW:
                 raise
 
 
-async def _propose(key: int, read: Callable[[], str], ask: Ask, size: int) -> Proposal:
+async def _propose(key: int, model: str, read: Callable[[], str], ask: Ask, size: int) -> Proposal:
     overlap = min(OVERLAP, size // 4)
     parts = windows(len(read()), size, overlap)
     # All are waited for when one fails: what the others answer is paid for, and kept for the next run.
-    asked = await asyncio.gather(*(_ask_about(key, read, ask, window) for window in parts), return_exceptions=True)
+    asking = (_ask_about(key, model, read, ask, window) for window in parts)
+    asked = await asyncio.gather(*asking, return_exceptions=True)
     whole = Proposal([])
     text = read()
     for window, result in zip(parts, asked, strict=True):
@@ -155,12 +162,17 @@ def _merge(whole: Proposal, text: str, window: Window, proposed: list[Proposed])
     whole.lost += anchored.lost
 
 
-async def _ask_about(key: int, read: Callable[[], str], ask: Ask, window: Window) -> tuple[list[Proposed] | None, int]:
+async def _ask_about(
+    key: int, model: str, read: Callable[[], str], ask: Ask, window: Window
+) -> tuple[list[Proposed] | None, int]:
     """(the sections proposed for one window or None, how many replies could not be read)."""
     corrections: list[ModelMessage] = []
+
+    def messages() -> list[ModelMessage]:
+        return [_question(read()[window.start : window.end], window), *corrections]
+
     for tries in range(1, MAX_TRIES + 1):
-        first = _question(read()[window.start : window.end], window)
-        text = await ask(Request(key, (first, *corrections)))
+        text = await ask(Request.of(key, model, messages))
         try:
             return parse_reply(text), tries - 1
         except Malformed as error:
@@ -215,8 +227,3 @@ def _entries(rows: list[object]) -> Iterator[Proposed]:
             title, anchor, description = row.get("title"), row.get("anchor"), row.get("description") or ""
             if isinstance(title, str) and isinstance(anchor, str) and title.strip() and anchor.strip():
                 yield Proposed(one_line(title, MAX_TITLE), one_line(str(description), MAX_DESCRIPTION), anchor)
-
-
-def request_size(request: Request) -> int:
-    """Bytes of a request as it is sent, about."""
-    return len(ModelMessagesTypeAdapter.dump_json(list(request.messages)))

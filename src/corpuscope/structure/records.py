@@ -116,9 +116,10 @@ class Records:
             raise UsageError(f"{file} is damaged ({error}); delete it and run corpuscope structure again") from error
 
     def _begin_anew_for_another_format(self) -> None:
-        if self.get("format", FORMAT) != FORMAT:
-            self.db.execute("DELETE FROM documents")
-        self.put("format", FORMAT)
+        if (made := self.get("format", "")) != FORMAT:
+            if made:
+                self.db.execute("DELETE FROM documents")
+            self.put("format", FORMAT)
 
     def close(self) -> None:
         self.db.close()

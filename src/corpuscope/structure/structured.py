@@ -60,6 +60,11 @@ class Structured:
         """Rises with every change of `structured/`."""
         return int(self._records.get("revision", "0"))
 
+    @property
+    def behind(self) -> bool:
+        """Whether the corpus has changed since all of it was structured."""
+        return self._records.get("corpus", "") != str(self.corpus.revision)
+
     def current(self, entries: Collection[Entry]) -> dict[str, int]:
         """path -> lines of its structured file, for the documents that have one of their present text."""
         rows = self._records.current([entry.key for entry in entries])
