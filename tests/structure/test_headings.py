@@ -274,6 +274,10 @@ def test_upper_case_headings() -> None:
         "TOTAL   100\n\nSUM     200\n\nx\n\ny\n\nz\n",
         "#define A\n\nINT_MAX = 3\n\nCALL(X)\n\nx\n\ny\n",
         "2. Second\n\ntext\n\n3. Third\n\ntext\n",
+        "0. This licence applies to any program\nor other work.\n\n1. You may copy it as you\nlike.\n",
+        "--OUTER\n\ntext\n\n--INNER\n\ntext\n",
+        "tag\t\tchar\n----------------\nx\n\ntag\t\tnote\n----------------\ny\n",
+        "# Download the modules.\ngo mod download\n\n# It should fail.\n! go build\n\n# Then this works\ngo run\n",
         "just prose, line after line,\nand nothing else.\n",
     ],
 )

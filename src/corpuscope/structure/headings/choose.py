@@ -48,6 +48,8 @@ _LATEX = re.compile(r"^[ \t]*\\(?:documentclass|(?:sub)*section\*?|chapter\*?)[\
 _HTML = re.compile(r"\A\s*<(?:!doctype html|html|\?xml[^>]*>\s*<!doctype html)", re.IGNORECASE)
 _EQUALS = re.compile(r"^={1,6} [^\s=]", re.MULTILINE)
 _RST = re.compile(r"^\.\. (?:_|[\w-]+::|\|)|^:[\w-]+:|:[a-z]+:`|``\S|::$|`_", re.MULTILINE)
+_COLUMNS = re.compile(r"\t|\S {3,}\S")
+"""The head of a table, not a title."""
 _SAMPLE = 1 << 16
 
 
@@ -92,8 +94,10 @@ def _text(lines: Lines) -> list[Heading]:
     rendered = rendered_man_headings(lines)
     if rendered:
         return rendered
-    marked = markdown_headings(lines, sure=False)
-    underlined = rst_headings(lines)
+    marked, underlined = (
+        [heading for heading in found if not _COLUMNS.search(heading.title)]
+        for found in (markdown_headings(lines, sure=False), rst_headings(lines))
+    )
     best = marked if len(marked) > len(underlined) else underlined
     if len(best) > 1:
         return best

@@ -24,14 +24,18 @@ _LONG = "text"
 MAX_FRONT_MATTER = 500
 """Lines; a `---` that nothing closes before is a rule."""
 
+MAX_COMMENTS = 0.2
+"""Of the lines of `# text` where it is not sure that they are Markdown's."""
+
 MAX_SETEXT = 3
 """Lines of a paragraph that an underline makes a heading; a longer one was meant to be followed by a rule."""
 
 
 def markdown_headings(lines: Sequence[str], *, sure: bool = True) -> list[Heading]:
-    """Headings outside of code, comments and front matter. Where it is not `sure` that this is Markdown, a line of
-    `# text` beside another is a comment of some other language."""
+    """Headings outside of code, comments and front matter. Where it is not `sure` that this is Markdown, `# text` is
+    one only if it looks like a title, and so do most of its kind: else they are comments of some other language."""
     found: list[Heading] = []
+    atx, comments = 0, list[Heading]()
     number, paragraph = _front_matter(lines), 0
     while number < len(lines):
         line = lines[number]
@@ -42,11 +46,14 @@ def markdown_headings(lines: Sequence[str], *, sure: bool = True) -> list[Headin
             number, paragraph = skipped, 0
             continue
         elif start[0] == "#" and (match := _ATX.match(line)):
-            if match["title"] and (sure or _stands_alone(lines, number)):
-                found.append(Heading(_clean(match["title"]), len(match["marks"]), number + 1))
+            if match["title"]:
+                heading = Heading(_clean(match["title"]), len(match["marks"]), number + 1)
+                titled = sure or _is_title(lines, number, heading.title)
+                (found if titled else comments).append(heading)
+                atx += 1
             paragraph = 0
         elif paragraph and start[0] in "=-" and _SETEXT.match(line):
-            if paragraph <= MAX_SETEXT:
+            if paragraph <= (MAX_SETEXT if sure else 1):
                 title = " ".join(part.strip() for part in lines[number - paragraph : number])
                 found.append(Heading(_clean(title), 1 if start[0] == "=" else 2, number - paragraph + 1))
             paragraph = 0
@@ -57,6 +64,8 @@ def markdown_headings(lines: Sequence[str], *, sure: bool = True) -> list[Headin
             # A list item or a quotation goes on without its mark, and an underline below it is none.
             paragraph = paragraph + 1 if paragraph or not number or not _continues(lines[number - 1]) else 0
         number += 1
+    if len(comments) > MAX_COMMENTS * atx:
+        return [heading for heading in found if not lines[heading.line - 1].lstrip().startswith("#")]
     return found
 
 
@@ -93,10 +102,12 @@ def _continues(line: str) -> bool:
     return bool(line.strip()) and _NO_PARAGRAPH.match(line) is not None
 
 
-def _stands_alone(lines: Sequence[str], number: int) -> bool:
+def _is_title(lines: Sequence[str], number: int, title: str) -> bool:
+    """Whether a line of `# text` has no other of its level beside it, nothing right above it, and ends as titles do."""
     level = lines[number].lstrip().partition(" ")[0]
-    around = (lines[n].strip() for n in (number - 1, number + 1) if 0 <= n < len(lines))
-    return all(not line.startswith("#") or line.partition(" ")[0] != level for line in around)
+    above, below = (lines[n].strip() if 0 <= n < len(lines) else "" for n in (number - 1, number + 1))
+    beside = any(line.partition(" ")[0] == level for line in (above, below))
+    return not beside and (not above or above[0] in "#-=") and title[-1:] not in ".,;:" and not title[:1].islower()
 
 
 def _clean(title: str) -> str:

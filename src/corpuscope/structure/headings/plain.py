@@ -57,10 +57,10 @@ def _candidate(lines: Sequence[str], number: int) -> _Candidate | None:
         return None
     if match := _NUMBERED.match(line):
         title = match["title"]
-        if title[0].isalpha() and not title[0].islower():
+        if title[0].isalpha() and not title[0].islower() and _ends_there(lines, number):
             return _Candidate(number + 1, bare, tuple(map(int, match["number"].split("."))))
         return None
-    if len(bare.split()) > MAX_WORDS:
+    if len(bare.split()) > MAX_WORDS or not (bare[0].isalnum() or bare[0] in "\"'(“‘"):
         return None
     if _NAMED.match(bare) or (bare.isupper() and sum(map(str.isalpha, bare)) >= 3 and _ends(lines, number)):
         return _Candidate(number + 1, bare, ())
@@ -71,6 +71,12 @@ def _ends(lines: Sequence[str], number: int) -> bool:
     """Whether the line below does not go on in upper case, as a paragraph of it would."""
     below = lines[number + 1].strip() if number + 1 < len(lines) else ""
     return not below.isupper() or len(below) < MAX_TITLE // 2
+
+
+def _ends_there(lines: Sequence[str], number: int) -> bool:
+    """Whether a numbered line is a paragraph of its own, or another numbered line follows it."""
+    below = lines[number + 1] if number + 1 < len(lines) else ""
+    return not below.strip() or _NUMBERED.match(below) is not None
 
 
 def _in_sequence(candidates: Sequence[_Candidate], lines: Sequence[str]) -> list[_Candidate]:
