@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from corpuscope.corpus import Corpus
 from corpuscope.errors import CorpuscopeError, SetupError, UsageError
 from corpuscope.models import Backoff
 from corpuscope.structure import Asking, Estimate, Report, Structured, Watch, parse_toc, strip, structure
+from corpuscope.structure.direct import CONCURRENCY
 from corpuscope.structure.proposal import WINDOW
 
 from ..conftest import MakeCorpus, write_files
@@ -244,6 +247,26 @@ def test_a_cost_cap_stops_in_the_middle_and_the_next_run_goes_on(make_corpus: Ma
     assert estimates[0].documents == 40 and estimates[0].dollars is not None and estimates[0].dollars > 0.02
     (cost,) = Structured(corpus).statistics().costs
     assert cost.requests == 40 and cost.dollars == pytest.approx(whole.dollars + rest.dollars)
+
+
+def test_no_more_requests_are_under_way_than_the_bound(make_corpus: MakeCorpus, model_of: OpenModel) -> None:
+    corpus = make_corpus({f"e{n:02}.txt": essay(f"Essay{n}") for n in range(60)})
+    under_way, most, guard = 0, 0, threading.Lock()
+
+    class Counting(ProposingServer):
+        def next_step(self, body: dict) -> tuple[dict, int]:  # type: ignore[type-arg]
+            nonlocal under_way, most
+            with guard:
+                under_way += 1
+                most = max(most, under_way)
+            time.sleep(0.05)
+            with guard:
+                under_way -= 1
+            return super().next_step(body)
+
+    with Counting() as server:
+        assert structure(corpus, ask(model_of(server))).proposed == 60
+    assert 4 < most <= CONCURRENCY
 
 
 def test_who_does_not_confirm_pays_nothing(corpus: Corpus, model_of: OpenModel) -> None:

@@ -137,3 +137,6 @@ def test_without_a_sandbox_documents_are_copied(make_corpus: MakeCorpus) -> None
     with Workspace(corpus, structured=Structured(corpus), sandboxed=False) as workspace:
         workspace.add(["guide.md"])
         assert os.stat(workspace.path / "guide.md").st_ino != os.stat(corpus.root / "structured/guide.md").st_ino
+        execute(workspace.sandbox, "chmod u+w guide.md; echo spoilt > guide.md", 10)
+        assert workspace.toc("guide.md") is None
+        assert parse_answer("[guide.md:1]", workspace).citations[0].problem == ""

@@ -85,10 +85,13 @@ class Workspace:
         return self._tables.get(entry.path, entry.lines)
 
     def toc(self, path: str) -> Toc | None:
-        """The table of contents of a document of W; None for one without."""
+        """The table of contents of a document of W; None for one without, or that a command without sandbox spoilt."""
         if path not in self._tables:
             return None
-        return read_toc(self.path / path)
+        try:
+            return read_toc(self.path / path)
+        except (OSError, ValueError):
+            return None
 
     def resolve(self, path: str) -> str:
         """The W-relative form of a path as a model writes it (`a/b.txt`, `./a/b.txt`, `/w/a/b.txt`).
