@@ -134,7 +134,7 @@ def test_a_manifest_that_is_no_database_is_refused(cli: Cli, indexed: Path) -> N
         file.unlink()
     (indexed / "manifest.sqlite").write_text("not a database at all, but long enough to be looked at " * 20)
     done = cli("search", indexed, "cat", check=False)
-    assert done.returncode == 2 and "is not a corpuscope manifest" in done.stderr
+    assert done.returncode == 2 and "is no database of corpuscope" in done.stderr
 
 
 def test_the_corpus_is_readable_while_it_is_indexed(indexed: Path) -> None:

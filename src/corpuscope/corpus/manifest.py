@@ -7,13 +7,11 @@ from, so that it can ask for what changed since.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from ..errors import UsageError
+from .database import open_database
 from .document import Entry
 from .paths import path_key
 
@@ -51,18 +49,7 @@ class Manifest:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.db = sqlite3.connect(file, timeout=30, isolation_level=None, check_same_thread=False)
-        try:
-            self.db.execute("PRAGMA journal_mode = WAL")
-            self.db.execute("PRAGMA synchronous = NORMAL")
-            self.db.executescript(_SCHEMA)
-        except sqlite3.OperationalError as error:
-            self.db.close()
-            if "readonly" not in str(error) and "unable to open" not in str(error):
-                raise UsageError(f"{file}: {error}") from error
-            self.db = _read_only(file)
-        except sqlite3.DatabaseError as error:
-            raise UsageError(f"{file} is not a corpuscope manifest ({error}); index into a new folder") from error
+        self.db = open_database(file, _SCHEMA, "index into a new folder")
 
     def close(self) -> None:
         self.db.close()
@@ -162,16 +149,6 @@ class Manifest:
     def _many(self, query: str, values: Sequence[Any]) -> Iterator[Entry]:
         for row in self.db.execute(query, values):
             yield Entry(*row)
-
-
-def _read_only(file: Path) -> sqlite3.Connection:
-    """A manifest on a medium that cannot be written, where SQLite's own read-only mode would want to make files."""
-    log = file.with_name(file.name + "-wal")
-    if not file.exists() or (log.exists() and log.stat().st_size):
-        raise UsageError(f"{file} was not closed cleanly and cannot be written here: open it once where it can be")
-    return sqlite3.connect(
-        f"file:{quote(str(file))}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
-    )
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

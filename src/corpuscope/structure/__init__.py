@@ -7,12 +7,15 @@ from .form import OWN_BODY, Toc, TocEntry, original_lines, parse_toc, read_toc, 
 from .structured import Statistics, Structured, has_tables
 
 if TYPE_CHECKING:
+    from .asking import Asking
     from .batch import Poll
-    from .build import Asking, Report, Watch, structure
+    from .build import structure
     from .purse import Estimate
+    from .watch import Watch
+    from .writing import Report
 
 _BUILDING = {
-    "Asking": ".build", "Estimate": ".purse", "Poll": ".batch", "Report": ".build", "Watch": ".build", "structure": ".build",
+    "Asking": ".asking", "Estimate": ".purse", "Poll": ".batch", "Report": ".writing", "Watch": ".watch", "structure": ".build",
 }  # fmt: skip
 """What makes tables loads the model library; who reads them does without."""
 

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
-from ..errors import SetupError, UsageError
+from ..corpus import open_database
+from ..errors import SetupError
 
 FORMAT = "1"
 """Changes when the same text and proposal would give another file: every document is then done again."""
@@ -100,25 +100,14 @@ class Records:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.db = sqlite3.connect(file, timeout=30, isolation_level=None, check_same_thread=False)
-        try:
-            self.db.execute("PRAGMA journal_mode = WAL")
-            self.db.execute("PRAGMA synchronous = NORMAL")
-            self.db.executescript(_SCHEMA)
-            self._begin_anew_for_another_format()
-        except sqlite3.OperationalError as error:
-            self.db.close()
-            if "readonly" not in str(error) and "unable to open" not in str(error):
-                raise SetupError(f"{file}: {error}") from error
-            place = f"file:{quote(str(file))}?immutable=1"
-            self.db = sqlite3.connect(place, uri=True, isolation_level=None, check_same_thread=False)
-        except sqlite3.DatabaseError as error:
-            raise UsageError(f"{file} is damaged ({error}); delete it and run corpuscope structure again") from error
+        self.db = open_database(file, _SCHEMA, "delete it and run corpuscope structure again")
+        self._begin_anew_for_another_format()
 
     def _begin_anew_for_another_format(self) -> None:
-        if (made := self.get("format", "")) != FORMAT:
-            if made:
-                self.db.execute("DELETE FROM documents")
+        made = self.get("format", "")
+        if made not in ("", FORMAT):
+            self.db.execute("DELETE FROM documents")
+        if made != FORMAT:
             self.put("format", FORMAT)
 
     def close(self) -> None:
