@@ -266,6 +266,12 @@ def test_documents_without_a_current_table_are_told_of(cli: Cli, indexed: Path, 
     assert "without: corpuscope structure" not in cli("ask", indexed, "new cat", "--model", "scout").stderr
 
 
+def test_a_person_gets_the_tables_that_an_agent_gets(cli: Cli, indexed: Path) -> None:
+    assert cli("shell", indexed, "cat", "-c", "head -1 guide.md").stdout == "# Guide\n"
+    cli("structure", indexed)
+    assert cli("shell", indexed, "cat", "-c", "head -1 guide.md").stdout == "## Table of Contents\n"
+
+
 def test_ctrl_c_says_how_to_go_on(indexed: Path) -> None:
     with ProposingServer(always={"slow": 20, "text": "{}"}) as server:
         process = subprocess.Popen(

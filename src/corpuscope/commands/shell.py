@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from ..api import Corpus
 from ..errors import UsageError
 from ..retrieve import searchable
+from ..structure import Structured, has_tables
 from ..workspace import Limits, Workspace, bubblewrap, clean, execute, interactive_shell
 from .progress import bring_up_to_date
 
@@ -21,7 +23,10 @@ def shell_command(path: Path, queries: Sequence[str], *, command: str, k: int, s
         raise UsageError("the query is empty: there is no word in it to search for")
     if sandboxed:
         bubblewrap()
-    with Corpus.open(path) as corpus, Workspace(corpus, sandboxed=sandboxed, limits=_LIMITS) as workspace:
+    with ExitStack() as stack:
+        corpus = stack.enter_context(Corpus.open(path))
+        structured = stack.enter_context(closing(Structured(corpus))) if has_tables(corpus) else None
+        workspace = stack.enter_context(Workspace(corpus, structured=structured, sandboxed=sandboxed, limits=_LIMITS))
         bring_up_to_date(corpus)
         workspace.add(hit.docid for ranking in corpus.search(*queries, k=k) for hit in ranking)
         if command:
