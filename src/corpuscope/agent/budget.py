@@ -39,7 +39,9 @@ class Budget(BaseModel):
 class Spent(BaseModel):
     """What a trajectory has used. Tokens read from the provider's cache are part of `input_tokens`.
 
-    `dollars` is None when the model's price is not known; replies without usage are counted in `unmeasured`.
+    `dollars` is None when the model's price is not known; replies without usage are counted in `unmeasured`. Of the
+    `sent_characters` of all requests, `prefix_characters` stood at the same place in the request before: what a provider's
+    cache could have had.
     """
 
     model_calls: int = 0
@@ -51,6 +53,8 @@ class Spent(BaseModel):
     output_tokens: int = 0
     reasoning_tokens: int = 0
     unmeasured: int = 0
+    sent_characters: int = 0
+    prefix_characters: int = 0
     dollars: float | None = 0.0
 
     def exceeds(self, budget: Budget) -> StopReason | None:

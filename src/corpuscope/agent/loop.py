@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from ..errors import CorpuscopeError, ToolError
-from ..models import Backoff, ContextOverflow, ModelFailed, price, request
+from ..models import Backoff, ContextOverflow, ModelFailed, context_window, price, request
 from ..workspace import MalformedCall, Observation, Tool, Workspace
 from .answer import Answer, parse_answer
 from .budget import Budget, Spent, StopReason
-from .context import Policy, level3
+from .context import DEFAULT_WINDOW, Kept, Policy, level3
 from .scout import SCOUT
-from .trajectory import Event, EventLog, Past, dump_response, read_events, replay
+from .summary import question as summary_question
+from .trajectory import Event, EventLog, Past, dump_response, read_events, replay, summarised
 
 MAX_MALFORMED_TURNS = 5
 """Turns in a row in which no call could be understood."""
@@ -61,6 +70,7 @@ class Agent:
         Raises `CorpuscopeError` for what only a person can repair; the events so far are kept.
         """
         past = replay(read_events(self.events), self.system_prompt, question)
+        past.pressure = replace(past.pressure, window=context_window(self.model) or DEFAULT_WINDOW)
         log = EventLog(self.events)
         run = _Run(self, past, log, started=time.monotonic() - past.spent.seconds)
         try:
@@ -96,7 +106,8 @@ class _Run:
     past: Past
     log: EventLog
     started: float
-    left_out: tuple[int, int, int] = (0, 0, 0)
+    left_out: tuple[int, int, int, int] = (0, 0, 0, 0)
+    said: list[bytes] = field(default_factory=list)
 
     def record(self, kind: str, **values: object) -> None:
         event = {"type": kind, "seconds": round(self.seconds(), 3), **values}
@@ -161,31 +172,77 @@ class _Run:
         await self._call_tools(self.past.pending)
 
     async def _ask(self) -> ModelResponse:
+        overflowed: Kept | None = None
         while True:
-            kept = self.agent.policy(self.past.messages, self.past.overflows)
-            left_out = (kept.blanked, kept.removed_characters, self.past.overflows)
-            if left_out != self.left_out:
-                self.left_out = left_out
-                names = ("blanked", "removed_characters", "overflows")
-                self.record("context", **dict(zip(names, left_out, strict=True)))
+            kept = self.agent.policy(self.past.messages, self.past.pressure)
+            if kept.wants_summary:
+                await self._summarise(kept)
+                continue
+            if overflowed and kept == overflowed:
+                raise ContextOverflow("the context is too long, and this policy leaves nothing more out")
+            self._tell(kept)
             try:
-                return await request(
-                    self.agent.model,
-                    kept.messages,
-                    ModelSettings(**{"max_retries": 0, **self.agent.settings}),
-                    ModelRequestParameters(function_tools=_definitions(self.agent.tools)),
-                    backoff=self.agent.backoff,
-                    seconds_left=lambda: self.agent.budget.seconds - self.seconds(),
-                    on_retry=lambda error, wait: self.record("retry", error=error, wait=round(wait, 2)),
-                )
+                response = await self._request(kept.messages, _definitions(self.agent.tools))
             except ContextOverflow:
-                if self.past.overflows >= MAX_OVERFLOWS:
+                if self.past.pressure.overflows >= MAX_OVERFLOWS:
                     raise
-                self.past.overflows += 1
+                overflowed = kept
+                self.past.pressure = replace(self.past.pressure, overflows=self.past.pressure.overflows + 1)
+                continue
+            self._sent(kept.messages)
+            return response
+
+    async def _request(self, messages: Sequence[ModelMessage], tools: list[ToolDefinition]) -> ModelResponse:
+        return await request(
+            self.agent.model,
+            messages,
+            ModelSettings(**{"max_retries": 0, **self.agent.settings}),
+            ModelRequestParameters(function_tools=tools),
+            backoff=self.agent.backoff,
+            seconds_left=lambda: self.agent.budget.seconds - self.seconds(),
+            on_retry=lambda error, wait: self.record("retry", error=error, wait=round(wait, 2)),
+        )
+
+    def _tell(self, kept: Kept) -> None:
+        """Record what the policy leaves out, when that changes."""
+        left_out = (kept.blanked, kept.removed_characters, kept.summarised, self.past.pressure.overflows)
+        if left_out != self.left_out:
+            self.left_out = left_out
+            names = ("blanked", "removed_characters", "summarised", "overflows")
+            self.record("context", **dict(zip(names, left_out, strict=True)))
+
+    def _sent(self, messages: Sequence[ModelMessage]) -> None:
+        """Count what went out, and how much of it a provider could have had in its cache: its prefix in the last request."""
+        said = [ModelMessagesTypeAdapter.dump_json([message]) for message in messages]
+        same, total = 0, sum(map(len, said))
+        for now, before in zip(said, self.said, strict=False):
+            same += len(os.path.commonprefix([now, before]))
+            if now != before:
+                break
+        self.said = said
+        self.past.spent.sent_characters += total
+        self.past.spent.prefix_characters += same
+
+    async def _summarise(self, kept: Kept) -> None:
+        """One attempt to have the older history summarised; a failure is recorded and counted, and the run goes on."""
+        upto = kept.wants_summary
+        older = kept.messages[: len(kept.messages) - (len(self.past.messages) - upto)]
+        text, error = "", ""
+        try:
+            response = await self._request([summary_question(older)], [])
+            self._pay(response)
+            text = "\n".join(part.content for part in response.parts if isinstance(part, TextPart)).strip()
+        except (ContextOverflow, ModelFailed) as failed:
+            error = str(failed)
+        self.past.pressure = summarised(self.past.pressure, upto, text)
+        self.record("summary", upto=upto, text=text, error=error, spent=self.spent().model_dump())
 
     def _count(self, response: ModelResponse) -> None:
+        self.past.spent.model_calls += 1
+        self._pay(response)
+
+    def _pay(self, response: ModelResponse) -> None:
         spent, usage = self.past.spent, response.usage
-        spent.model_calls += 1
         if response.model_name == SCOUT:
             return  # no tokens, no money
         spent.input_tokens += usage.input_tokens

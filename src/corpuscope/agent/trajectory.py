@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from pydantic_ai.messages import (
 
 from ..errors import SetupError, UsageError
 from .budget import Spent
+from .context import Pressure
 
 Event = dict[str, Any]
 """`type` is one of start, retry, context, response, tool, answer, stop; `seconds` counts from the start."""
@@ -67,14 +68,14 @@ class Past:
     """A trajectory so far, as the loop needs it to go on.
 
     `pending` are calls of the last reply that have no result yet, `results` those that have one; `understood`
-    is whether any of these calls was well formed. `overflows` as in `context.Policy`.
+    is whether any of these calls was well formed. `pressure` is what a context policy must know besides.
     """
 
     messages: list[ModelMessage] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
     pending: list[ToolCallPart] = field(default_factory=list)
     results: list[ToolReturnPart] = field(default_factory=list)
-    overflows: int = 0
+    pressure: Pressure = field(default_factory=Pressure)
     understood: bool = False
     malformed_turns: int = 0
     events: list[Event] = field(default_factory=list)
@@ -122,10 +123,20 @@ def replay(events: Iterator[Event], system_prompt: str, question: str) -> Past:
             result = ToolReturnPart(event["name"], event["text"], event["id"], metadata=event["data"])
             past.add_result(result, malformed=event["malformed"])
         elif event["type"] == "context":
-            past.overflows = int(event["overflows"])
+            past.pressure = replace(past.pressure, overflows=int(event["overflows"]))
+        elif event["type"] == "summary":
+            past.pressure = summarised(past.pressure, event["upto"], event["text"])
+            past.spent = Spent.model_validate(event["spent"])
     if not past.pending:
         past.close_turn()
     return past
+
+
+def summarised(pressure: Pressure, upto: int, text: str) -> Pressure:
+    """After an attempt to summarise the first `upto` messages; '' is one that failed."""
+    if not text:
+        return replace(pressure, failures=pressure.failures + 1)
+    return replace(pressure, summary=text, upto=upto, failures=0)
 
 
 def dump_response(response: ModelResponse) -> Any:

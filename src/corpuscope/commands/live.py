@@ -34,6 +34,10 @@ class LiveView:
         elif kind == "context":
             self._line(f"  context: {event['removed_characters']:,} characters of old results left out", "dim")
 
+        elif kind == "summary":
+            what = f"failed: {event['error']}" if event["error"] else f"{len(event['text']):,} characters"
+            self._line(f"  summary of the older history: {_one_line(what, 160)}", "dim")
+
     def answer(self, result: Result) -> None:
         if result.answer is None:
             return

@@ -1,9 +1,19 @@
 """Language models: opening one by its name, one request with retries, its price."""
 
 from .open import open_model, served_model
-from .request import Backoff, ContextOverflow, ModelFailed, estimate_price, final_error, one_line, price, request
+from .request import (
+    Backoff,
+    ContextOverflow,
+    ModelFailed,
+    context_window,
+    estimate_price,
+    final_error,
+    one_line,
+    price,
+    request,
+)
 
 __all__ = [
-    "Backoff", "ContextOverflow", "ModelFailed", "estimate_price", "final_error", "one_line", "open_model", "price", "request",
+    "Backoff", "ContextOverflow", "ModelFailed", "context_window", "estimate_price", "final_error", "one_line", "open_model", "price", "request",
     "served_model",
 ]  # fmt: skip

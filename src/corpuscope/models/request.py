@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from genai_prices import Usage, calc_price
+from genai_prices.types import PriceCalculation
 from pydantic_ai import direct, exceptions
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -89,13 +90,27 @@ def price(response: ModelResponse) -> float | None:
 def estimate_price(model: Model, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
     """US dollars that so many tokens cost by public list prices, None where they are not known."""
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
-    context = {"processing": "batch"} if batch else None
-    for where in ({"provider_api_url": model.base_url}, {"provider_id": model.system}):
-        try:
-            return float(calc_price(usage, model.model_name, price_context=context, **where).total_price)
-        except LookupError:
-            continue
-    return None
+    listed = _listed(model, usage, {"processing": "batch"} if batch else None)
+    return float(listed.total_price) if listed else None
+
+
+def context_window(model: Model) -> int | None:
+    """Tokens that the model takes at most, None where that is not known."""
+    listed = _listed(model, Usage())
+    return listed.model.context_window if listed else None
+
+
+def _listed(model: Model, usage: Usage, context: Mapping[str, str] | None = None) -> PriceCalculation | None:
+    """By the address that the model is reached at, else by its provider's name."""
+    name = model.model_name
+    try:
+        return calc_price(usage, name, provider_api_url=model.base_url, price_context=context)
+    except (LookupError, AttributeError):
+        pass
+    try:
+        return calc_price(usage, name, provider_id=model.system, price_context=context)
+    except LookupError:
+        return None
 
 
 def final_error(error: Exception) -> Exception | None:

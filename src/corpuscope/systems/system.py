@@ -29,7 +29,7 @@ class System(BaseModel):
     k: int = Field(default=1000, ge=1)
     """Documents imported for each sub-query (RISE, section 4)."""
     tools: tuple[Literal["search", "bash", "read"], ...] = ("search", "bash", "read")
-    context: Literal["level3"] = "level3"
+    context: Literal["level0", "level1", "level2", "level3", "level4", "frugal"] = "level3"
     budget: Budget = Budget()
     settings: dict[str, Any] = {}
     """pydantic-ai model settings, such as `thinking` or `max_tokens`."""
