@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import selectors
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,3 +182,20 @@ def test_without_a_working_bwrap_the_message_says_what_to_do(monkeypatch: pytest
             programs.bubblewrap()
     finally:
         programs.bubblewrap.cache_clear()
+
+
+def test_what_is_printed_between_the_last_look_and_the_end_is_not_lost(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine a command may print and end while its pipe is not looked at."""
+
+    class Late(selectors.DefaultSelector):
+        def select(self, timeout: float | None = None) -> list[Any]:
+            time.sleep(0.5)
+            return []
+
+    monkeypatch.setattr(selectors, "DefaultSelector", Late)
+    outcome = execute(workspace.sandbox, "echo all of it; seq 5000", 10)
+    assert (
+        outcome.exit_code == 0 and outcome.output.startswith(b"all of it\n1\n") and outcome.output.endswith(b"5000\n")
+    )

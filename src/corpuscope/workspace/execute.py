@@ -114,7 +114,10 @@ def _follow(
                 if head.total > limits.output_bytes:
                     return f"it printed more than {limits.output_bytes >> 20} MB"
             elif process.poll() is not None:
-                return ""  # without a sandbox, something in the background may hold the pipe open
+                # It may have printed and ended since the look. Without a sandbox, something in the background may still
+                # hold the pipe open, so its end is not waited for.
+                _drain(pipe, head, limits)
+                return ""
             now = time.monotonic()
             if cancelled is not None and cancelled.is_set():
                 return "interrupted"
@@ -128,6 +131,18 @@ def _follow(
                 next_scratch = now + _SCRATCH_SECONDS
                 if _too_much(sandbox):
                     return f"scratch grew beyond {_megabytes(limits)}"
+
+
+def _drain(pipe: int, head: Head, limits: Limits) -> None:
+    """What is in the pipe now."""
+    while head.total <= limits.output_bytes:
+        try:
+            chunk = os.read(pipe, 1 << 16)
+        except BlockingIOError:
+            return
+        if not chunk:
+            return
+        head.feed(chunk)
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float, seconds: float) -> str:
