@@ -205,6 +205,25 @@ def shell(
 
 
 @app.command()
+def systems(
+    action: Annotated[str, typer.Argument(help="`show` prints the TOML of one system.", metavar="[show]")] = "",
+    name: Annotated[str, typer.Argument(help="Which one.", metavar="[NAME]")] = "",
+    json: Json = False,
+) -> None:
+    """List the systems that come with corpuscope, or show one.
+
+    Examples:
+
+      corpuscope systems
+
+      corpuscope systems show dci-lite > mine.toml
+    """
+    from .commands.systems import systems_command
+
+    systems_command(action, name, as_json=json)
+
+
+@app.command()
 def doctor(
     corpus: Annotated[Path | None, typer.Argument(help="A corpus to look over too.", metavar="[CORPUS]")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Read every document and compare it.")] = False,

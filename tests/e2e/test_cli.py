@@ -183,7 +183,7 @@ ERRORS = [
     (("index", "docs", "--into", "empty", "--include", "*.zzz"), 2, "no documents in docs"),
     (("search", "missing", "x"), 2, "is not a corpus"),
     (("ask", "my.corpus"), 2, "no question"),
-    (("ask", "my.corpus", "x", "--system", "nope"), 2, "there are rise, rise-bm25"),
+    (("ask", "my.corpus", "x", "--system", "nope"), 2, "rise, rise-bm25"),
     (("ask", "my.corpus", "x", "--model", "gpt"), 2, "provider:model"),
     (("ask", "my.corpus", "x", "--model", "openai:gpt-5.4-mini"), 3, "OPENAI_API_KEY"),
     (("ask", "my.corpus", "x", "--base-url", "http://127.0.0.1:9/v1"), 2, "--model"),
@@ -233,3 +233,21 @@ def test_version(cli: Cli) -> None:
     import corpuscope
 
     assert cli("--version").stdout == f"corpuscope {corpuscope.__version__}\n"
+
+
+def test_systems_lists_and_shows(cli: Cli, tmp_path: Path) -> None:
+    rows = dict(line.split(maxsplit=1) for line in cli("systems").stdout.splitlines())
+    assert {"rise", "rise-bm25", "dci-lite", "dci-lite-l0", "dci-read-grep"} <= set(rows)
+    assert rows["rise"].startswith("RISE: ")
+    shown = cli("systems", "show", "dci-lite").stdout
+    (tmp_path / "mine.toml").write_text(shown.replace("300", "7"))
+    assert 'boundary = "corpus"' in shown
+    assert {row["name"] for row in json.loads(cli("systems", "--json").stdout)} == set(rows)
+    for arguments, message in ((("systems", "show", "nope"), "no system"), (("systems", "list"), "systems show NAME")):
+        done = cli(*arguments, check=False)
+        assert done.returncode == 2 and message in done.stderr
+
+
+def test_dci_needs_the_sandbox(cli: Cli, indexed: Path) -> None:
+    done = cli("ask", indexed, "?", "--system", "dci-lite", "--sandbox", "off", "--model", "scout", check=False)
+    assert done.returncode == 2 and "needs the sandbox" in done.stderr

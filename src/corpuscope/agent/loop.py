@@ -77,7 +77,7 @@ class Agent:
             if past.events:
                 await self._restore(past)
             else:
-                run.record("start", question=question, time=time.time())
+                run.record("start", question=question, time=time.time(), workspace=len(self.workspace))
             return await run.to_the_end(question)
         except asyncio.CancelledError:
             run.record("stop", reason=StopReason.INTERRUPTED, detail="", spent=run.spent().model_dump())

@@ -25,7 +25,9 @@ class LiveView:
         if self.quiet:
             return
         kind = event["type"]
-        if kind == "tool":
+        if kind == "start":
+            self.files = int(event.get("workspace", 0))
+        elif kind == "tool":
             self._tool(event)
         elif kind == "response":
             self._response(event)

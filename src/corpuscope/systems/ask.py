@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..models import Backoff, served_model
 from ..retrieve import ENGINES
 from ..structure import Structured
-from ..workspace import Workspace, bubblewrap, rise_tools
+from ..workspace import Tool, Workspace, bubblewrap, dci_tools, rise_tools
 from .run import Run, query_id, structured_revision
 from .system import System, default_system, load_system
 
@@ -81,14 +81,13 @@ async def _answer(
     settings = run.settings
     if settings.sandboxed:
         bubblewrap()  # a machine that cannot make a sandbox says so before anything is spent
-    retriever = ENGINES[settings.system.retriever](corpus)
-    retriever.update()
+    whole = settings.system.boundary == "corpus"
     identity = query_id(question)
     with (
         _structured(corpus, settings.system) as structured,
-        Workspace(corpus, structured=structured, sandboxed=settings.sandboxed) as workspace,
+        Workspace(corpus, structured=structured, whole=whole, sandboxed=settings.sandboxed) as workspace,
     ):
-        tools = rise_tools(workspace, retriever, settings.system.k)
+        tools = dci_tools(workspace) if whole else _bounded(settings.system, workspace)
         agent = Agent(
             model=model,
             tools={name: tools[name] for name in settings.system.tools},
@@ -104,6 +103,12 @@ async def _answer(
         result = await agent.run(question)
     run.write_answer(identity, result)
     return result
+
+
+def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
+    retriever = ENGINES[system.retriever](workspace.corpus)
+    retriever.update()
+    return rise_tools(workspace, retriever, system.k)
 
 
 def _structured(corpus: Corpus, system: System) -> AbstractContextManager[Structured | None]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..agent import Budget
 from ..corpus import Corpus
@@ -23,16 +23,30 @@ class System(BaseModel):
     name: str
     description: str = ""
     prompt: str
+    boundary: Literal["search", "corpus"] = "search"
+    """What W holds: what `search` imports (RISE), or the whole corpus from the start, with DCI's tools."""
     retriever: Literal["bm25"] = "bm25"
     documents: Literal["original", "structured"] = "original"
     """What stands in W: the documents as they are, or with tables of contents (RISE, 3.2)."""
     k: int = Field(default=1000, ge=1)
     """Documents imported for each sub-query (RISE, section 4)."""
-    tools: tuple[Literal["search", "bash", "read"], ...] = ("search", "bash", "read")
+    tools: tuple[Literal["search", "bash", "read", "grep"], ...] = ("search", "bash", "read")
     context: Literal["level0", "level1", "level2", "level3", "level4", "frugal"] = "level3"
     budget: Budget = Budget()
     settings: dict[str, Any] = {}
     """pydantic-ai model settings, such as `thinking` or `max_tokens`."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.boundary == "corpus" and "search" in self.tools:
+            raise ValueError(
+                'tools: search imports into a workspace; with boundary = "corpus" there is nothing to import'
+            )
+        if self.boundary == "corpus" and self.documents == "structured":
+            raise ValueError('documents: with boundary = "corpus" they stand as they are')
+        if self.boundary == "search" and "grep" in self.tools:
+            raise ValueError('tools: grep is a tool of boundary = "corpus"; here bash has rg')
+        return self
 
 
 def default_system(corpus: Corpus) -> str:
@@ -46,8 +60,14 @@ def load_system(name: str) -> System:
         return _parse(Path(name))
     if name not in presets():
         raise UsageError(f"no system {name!r}; there are {', '.join(presets())}, or give the path of a .toml file")
-    with resources.as_file(resources.files(__package__) / "presets" / f"{name}.toml") as file:
-        return _parse(file)
+    return _parse_text(preset_text(name), f"preset {name}")
+
+
+def preset_text(name: str) -> str:
+    """The TOML of a preset. Raises `UsageError` for one that does not exist."""
+    if name not in presets():
+        raise UsageError(f"no system {name!r}; there are {', '.join(presets())}")
+    return (resources.files(__package__) / "presets" / f"{name}.toml").read_text()
 
 
 def presets() -> list[str]:
@@ -58,11 +78,18 @@ def presets() -> list[str]:
 
 def _parse(file: Path) -> System:
     try:
-        return System.model_validate(tomllib.loads(file.read_text()))
+        return _parse_text(file.read_text(), str(file))
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not TOML: {error}") from error
+
+
+def _parse_text(text: str, where: str) -> System:
+    try:
+        return System.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{where} is not TOML: {error}") from error
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}" for e in error.errors())
-        raise UsageError(f"{file} is no system ({wrong})") from error
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}".lstrip(": ") for e in error.errors())
+        raise UsageError(f"{where} is no system ({wrong})") from error

@@ -23,7 +23,7 @@ _SCRATCH_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`output` is the beginning of stdout and stderr; `total_bytes` and `total_lines` count all of it.
+    """`output` is the beginning of stdout and stderr, or their end where that was asked for; `total_bytes` and `total_lines` count all of it.
 
     `exit_code` is None when the command was stopped, and `stopped` then says why.
     """
@@ -36,12 +36,21 @@ class Outcome:
     seconds: float
 
 
-def execute(sandbox: Sandbox, command: str, seconds: float, cancelled: threading.Event | None = None) -> Outcome:
-    """Run `command`; nothing it started is left when this returns. Blocks; raises as `Sandbox.start`."""
+def execute(
+    sandbox: Sandbox,
+    command: str,
+    seconds: float,
+    cancelled: threading.Event | None = None,
+    keep: type[Head] = Head,
+) -> Outcome:
+    """Run `command`; nothing it started is left when this returns. Blocks; raises as `Sandbox.start`.
+
+    `keep` says which part of a long output is kept: its `Head`, or its `Tail`.
+    """
     started = time.monotonic()
     command_line = sandbox.start(command)
     process = command_line.process
-    head = Head(sandbox.limits.kept_bytes)
+    head = keep(sandbox.limits.kept_bytes)
     with _undisturbed():
         try:
             stopped = _follow(process, sandbox, head, started + seconds, seconds, cancelled)

@@ -39,3 +39,14 @@ class Head:
         self.lines += chunk.count(b"\n")
         if len(self.kept) < self.limit:
             self.kept += chunk[: self.limit - len(self.kept)]
+
+
+class Tail(Head):
+    """The end of a stream and the size of the rest."""
+
+    def feed(self, chunk: bytes) -> None:
+        self.total += len(chunk)
+        self.lines += chunk.count(b"\n")
+        self.kept += chunk
+        if len(self.kept) > 2 * self.limit:  # now and then, not with each chunk
+            del self.kept[: -self.limit]

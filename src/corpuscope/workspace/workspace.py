@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from ..corpus import Corpus, Entry
-from ..errors import SetupError, ToolError
+from ..errors import SetupError, ToolError, UsageError
 from ..structure import Structured, Toc, read_toc
 from .sandbox import Limits, Sandbox, W
 
@@ -21,7 +21,7 @@ class Workspace:
 
     It lives below the corpus, where links are possible; below the system's temporary folder when the
     corpus cannot be written, and documents are then copied. With `structured`, a document that has a table of contents
-    of its present text is there in that form.
+    of its present text is there in that form. With `whole`, W is the whole corpus, read-only (DCI): nothing is imported.
     """
 
     def __init__(
@@ -29,15 +29,21 @@ class Workspace:
         corpus: Corpus,
         *,
         structured: Structured | None = None,
+        whole: bool = False,
         sandboxed: bool = True,
         limits: Limits | None = None,
     ) -> None:
+        if whole and not sandboxed:
+            raise UsageError(
+                "a system that works on the whole corpus needs the sandbox: nothing else keeps it from changing"
+            )
         self.corpus = corpus
         self.structured = structured
+        self.whole = whole
         self.root, self._lock = _make_root(corpus.root / "workspaces")
-        self.path = self.root / "w"
+        self.path = corpus.store.root if whole else self.root / "w"
         self.scratch = self.root / "scratch"
-        self.path.mkdir()
+        self.path.mkdir(exist_ok=True)
         self.scratch.mkdir()
         if not sandboxed:
             corpus.store.copy_always()
@@ -55,13 +61,15 @@ class Workspace:
 
     def __len__(self) -> int:
         """Documents in W."""
-        return len(self._docids)
+        return len(self.corpus) if self.whole else len(self._docids)
 
     def __contains__(self, docid: object) -> bool:
-        return docid in self._docids
+        return docid in self._docids or (self.whole and bool(self.corpus.manifest.find([str(docid)])))
 
     def add(self, docids: Iterable[str]) -> list[str]:
         """Import documents; returns those that are new, in their order. A docid that left the corpus is passed over."""
+        if self.whole:
+            return []
         new = [docid for docid in dict.fromkeys(docids) if docid not in self._docids]
         paths = self._structured(new) if self.structured else dict(self.corpus.manifest.paths(new))
         self.corpus.store.materialize((path for path in paths.values() if path not in self._tables), self.path)

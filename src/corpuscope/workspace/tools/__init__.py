@@ -1,16 +1,25 @@
-"""The three tools of RISE. Each returns text for the model and data for the record."""
+"""The tools an agent may get. Each returns text for the model and data for the record."""
 
 from ...retrieve import Retriever
 from ..workspace import Workspace
-from .bash import bash_tool
+from .bash import bash_tool, dci_bash_tool
+from .grep import grep_tool
 from .read import read_tool
 from .search import search_tool
 from .tool import MalformedCall, Observation, Tool
 
-__all__ = ["MalformedCall", "Observation", "Tool", "bash_tool", "read_tool", "rise_tools", "search_tool"]
+__all__ = [
+    "MalformedCall", "Observation", "Tool", "bash_tool", "dci_tools", "grep_tool", "read_tool", "rise_tools", "search_tool",
+]  # fmt: skip
 
 
 def rise_tools(workspace: Workspace, retriever: Retriever, k: int = 1000) -> dict[str, Tool]:
     """name -> tool, over one workspace; `k` documents are imported for each sub-query."""
     tools = (search_tool(workspace, retriever, k), bash_tool(workspace), read_tool(workspace))
+    return {tool.name: tool for tool in tools}
+
+
+def dci_tools(workspace: Workspace) -> dict[str, Tool]:
+    """name -> tool of DCI-Agent-Lite and its ablation, over a workspace that is the whole corpus."""
+    tools = (dci_bash_tool(workspace), grep_tool(workspace), read_tool(workspace))
     return {tool.name: tool for tool in tools}

@@ -101,6 +101,8 @@ def _missing(workspace: Workspace, path: str) -> str:
     shown = clean(path.encode(errors="replace"))[:200]
     if workspace.has_folder(path):
         return f"{shown} is a folder; list it with bash: ls {shown}"
+    if workspace.whole:
+        return f"no file {shown} in the corpus. Find files with rg --files | rg NAME"
     files = [
         os.path.relpath(os.path.join(folder, name), workspace.path)
         for folder, _, names in os.walk(workspace.path)
