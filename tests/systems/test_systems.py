@@ -207,9 +207,9 @@ def test_a_dci_agent_works_on_the_whole_corpus_without_a_search(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('boundary = "corpus"\ntools = ["search"]', "nothing to import"),
+        ('boundary = "corpus"\ntools = ["search"]', "has no search"),
         ('boundary = "corpus"\ntools = ["bash"]\ndocuments = "structured"', "as they are"),
-        ('tools = ["grep"]', 'boundary = "corpus"'),
+        ('tools = ["grep"]', "has no grep, it has search, bash, read"),
         ('context = "level5"', "context"),
         ('contxt = "level3"', "contxt"),
     ],
@@ -218,3 +218,23 @@ def test_choices_that_do_not_fit_together_are_refused(tmp_path: Path, text: str,
     (tmp_path / "x.toml").write_text(f'name = "x"\nprompt = "p"\n{text}\n')
     with pytest.raises(UsageError, match=message):
         load_system(str(tmp_path / "x.toml"))
+
+
+def test_a_retrieval_agent_sees_beginnings_and_whole_documents(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    long = "# Cats\n\nA cat sat.\n" + "word " * 1_000
+    corpus = make_corpus({"cats.md": long, **{f"{n}.md": f"# {n}\n\nA cat ran {n}.\n" for n in range(9)}})
+    steps = [
+        {"calls": [call("search", {"query": "cat sat"})]},
+        {"calls": [call("get_document", {"docid": "cats.md"}), call("get_document", {"docid": "nope"})]},
+        {"text": "Explanation: it sat [cats.md].\nExact Answer: sat\nConfidence: 90%"},
+    ]
+    with ScriptedServer(steps) as server:
+        result = ask(corpus, "?", system="retrieval-agent", base_url=server.base_url, run=tmp_path / "run")
+    assert [tool["function"]["name"] for tool in server.requests[0]["tools"]] == ["search", "get_document"]
+    first, whole, missing = [m["content"] for m in server.requests[-1]["messages"] if m["role"] == "tool"]
+    assert first.count("docid: ") == 5
+    beginning = next(part for part in first.split("\n\n[") if "docid: cats.md" in part).split("\n", 2)[2]
+    assert beginning == long[: 512 * 4] + " ..."
+    assert whole == long and "no document 'nope'" in missing
+    assert result.answer is not None
+    assert [(c.path, c.problem) for c in result.answer.citations] == [("cats.md", "")]

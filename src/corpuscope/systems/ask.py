@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..models import Backoff, served_model
 from ..retrieve import ENGINES
 from ..structure import Structured
-from ..workspace import Tool, Workspace, bubblewrap, dci_tools, rise_tools
+from ..workspace import Tool, Workspace, bubblewrap, dci_tools, rise_tools, snippet_tools
 from .run import Run, query_id, structured_revision
 from .system import System, default_system, load_system
 
@@ -108,7 +108,8 @@ async def _answer(
 def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
     retriever = ENGINES[system.retriever](workspace.corpus)
     retriever.update()
-    return rise_tools(workspace, retriever, system.k)
+    make = snippet_tools if system.boundary == "snippets" else rise_tools
+    return make(workspace, retriever, system.k)
 
 
 def _structured(corpus: Corpus, system: System) -> AbstractContextManager[Structured | None]:

@@ -14,6 +14,13 @@ from ..corpus import Corpus
 from ..errors import UsageError
 from ..structure import has_tables
 
+TOOLS = {
+    "search": ("search", "bash", "read"),
+    "corpus": ("bash", "read", "grep"),
+    "snippets": ("search", "get_document"),
+}
+"""What each boundary offers."""
+
 
 class System(BaseModel):
     """One composition. Unknown keys are errors: a misspelt choice must not pass for the default."""
@@ -23,14 +30,15 @@ class System(BaseModel):
     name: str
     description: str = ""
     prompt: str
-    boundary: Literal["search", "corpus"] = "search"
-    """What W holds: what `search` imports (RISE), or the whole corpus from the start, with DCI's tools."""
+    boundary: Literal["search", "corpus", "snippets"] = "search"
+    """What an agent can look at: the files that `search` imports (RISE), the whole corpus with DCI's tools, or snippets of a
+    ranking and documents by their docid (the retrieval agents of both papers)."""
     retriever: Literal["bm25"] = "bm25"
     documents: Literal["original", "structured"] = "original"
     """What stands in W: the documents as they are, or with tables of contents (RISE, 3.2)."""
     k: int = Field(default=1000, ge=1)
     """Documents imported for each sub-query (RISE, section 4)."""
-    tools: tuple[Literal["search", "bash", "read", "grep"], ...] = ("search", "bash", "read")
+    tools: tuple[Literal["search", "bash", "read", "grep", "get_document"], ...] = ("search", "bash", "read")
     context: Literal["level0", "level1", "level2", "level3", "level4", "frugal"] = "level3"
     budget: Budget = Budget()
     settings: dict[str, Any] = {}
@@ -38,14 +46,13 @@ class System(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.boundary == "corpus" and "search" in self.tools:
+        strange = [tool for tool in self.tools if tool not in TOOLS[self.boundary]]
+        if strange:
             raise ValueError(
-                'tools: search imports into a workspace; with boundary = "corpus" there is nothing to import'
+                f'tools: boundary = "{self.boundary}" has no {", ".join(strange)}, it has {", ".join(TOOLS[self.boundary])}'
             )
-        if self.boundary == "corpus" and self.documents == "structured":
-            raise ValueError('documents: with boundary = "corpus" they stand as they are')
-        if self.boundary == "search" and "grep" in self.tools:
-            raise ValueError('tools: grep is a tool of boundary = "corpus"; here bash has rg')
+        if self.boundary != "search" and self.documents == "structured":
+            raise ValueError(f'documents: with boundary = "{self.boundary}" they stand as they are')
         return self
 
 

@@ -5,10 +5,21 @@ from .output import clean, clean_line
 from .programs import bubblewrap, ripgrep
 from .sandbox import Limits, Sandbox
 from .shell import interactive_shell
-from .tools import MalformedCall, Observation, Tool, bash_tool, dci_tools, grep_tool, read_tool, rise_tools, search_tool
+from .tools import (
+    MalformedCall,
+    Observation,
+    Tool,
+    bash_tool,
+    dci_tools,
+    grep_tool,
+    read_tool,
+    rise_tools,
+    search_tool,
+    snippet_tools,
+)
 from .workspace import Workspace
 
 __all__ = [
     "Limits", "MalformedCall", "Observation", "Outcome", "Sandbox", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "clean_line", "dci_tools", "execute", "grep_tool",
-    "interactive_shell", "read_tool", "ripgrep", "rise_tools", "search_tool",
+    "interactive_shell", "read_tool", "ripgrep", "rise_tools", "search_tool", "snippet_tools",
 ]  # fmt: skip

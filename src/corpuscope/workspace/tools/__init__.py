@@ -6,10 +6,12 @@ from .bash import bash_tool, dci_bash_tool
 from .grep import grep_tool
 from .read import read_tool
 from .search import search_tool
+from .snippets import snippet_tools
 from .tool import MalformedCall, Observation, Tool
 
 __all__ = [
     "MalformedCall", "Observation", "Tool", "bash_tool", "dci_tools", "grep_tool", "read_tool", "rise_tools", "search_tool",
+    "snippet_tools",
 ]  # fmt: skip
 
 
