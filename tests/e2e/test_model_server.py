@@ -81,12 +81,12 @@ def test_a_small_real_model_is_asked_and_its_words_come_back(cli: Cli, base_url:
 
 
 # The model writes until its context is full: a small one, for it writes slowly.
-@pytest.mark.parametrize("base_url", [1536], indirect=True)
+@pytest.mark.parametrize("base_url", [1024], indirect=True)
 @pytest.mark.slow
 def test_a_small_real_model_proposes_sections_or_the_text_stays_as_it_is(
     cli: Cli, base_url: str, tmp_path: Path
 ) -> None:
-    text = "\n\n".join(f"Chapter {n} tells how the cat of house {n} learned to sit on its mat. " * 3 for n in range(6))
+    text = "\n\n".join(f"Chapter {n} tells how the cat of house {n} learned to sit on its mat. " for n in range(9))
     write_files(tmp_path / "docs", {"cats.txt": text})
     cli("index", "docs", "--into", "c")
     done = cli("structure", "c", "--base-url", base_url, "--json")

@@ -18,7 +18,7 @@ from .records import Records
 CONCURRENCY = 16
 """Requests on their way at once; a provider that takes fewer says so, and is asked again later."""
 
-SETTINGS = ModelSettings(thinking="low", max_tokens=16_000)
+SETTINGS = ModelSettings(thinking="low", max_tokens=8_000)
 """Low reasoning effort (RISE, 3.2); a reply that goes on for ever ends."""
 
 
