@@ -18,7 +18,7 @@ from pathlib import Path
 
 from corpuscope import Corpus
 
-from . import commands, indexing, searching, structuring, trajectory
+from . import commands, indexing, policies, searching, structuring, trajectory
 from .measure import Row
 
 DEMO = Path(".demo")
@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--documents", type=Path, default=DJANGO)
     parser.add_argument("--work", type=Path, default=Path("benchmarks/out"))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=["index", "search", "structure", "commands", "trajectory"])
+    parser.add_argument("--only", choices=["index", "search", "structure", "commands", "trajectory", "policies"])
     chosen = parser.parse_args()
     if not DJANGO.is_dir():
         subprocess.run([sys.executable, "examples/demo.py", "--documents-only"], check=True)
@@ -47,6 +47,7 @@ def main() -> int:
         "index": lambda: indexing.measure(chosen.documents.resolve(), work, chosen.rounds),
         "search": lambda: searching.measure(corpus, chosen.rounds),
         "structure": lambda: structuring.measure(DJANGO.resolve(), django, work, chosen.rounds),
+        "policies": lambda: policies.measure(django),
         "commands": lambda: commands.measure(django, chosen.rounds),
         "trajectory": lambda: trajectory.measure(django, DJANGO.resolve(), work, chosen.rounds),
     }

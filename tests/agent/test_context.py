@@ -152,12 +152,14 @@ def test_what_is_summarised_already_is_not_asked_for_again() -> None:
 
 
 def test_frugal_keeps_all_up_to_its_limit_and_then_makes_room_for_long() -> None:
-    size = 20_000
-    fits = FULL // size
-    assert apply("frugal", history(*[size] * fits)).blanked == 0
-    kept = apply("frugal", history(*[size] * (fits + 1)))
-    held = sum(len(text) for text in results(kept.messages) if text != PLACEHOLDER)
-    assert held == LEFT and results(kept.messages)[-3:] == ["x" * size] * 3
+    def held(kept: Kept) -> int:
+        return sum(len(text) for text in results(kept.messages) if text != PLACEHOLDER)
+
+    assert apply("frugal", history(*[4_000] * (FULL // 4_000))).blanked == 0
+    kept = apply("frugal", history(*[4_000] * (FULL // 4_000 + 1)))
+    assert held(kept) == LEFT and results(kept.messages)[-6:] == ["x" * 4_000] * 6
+    large = apply("frugal", history(*[20_000] * 13))
+    assert held(large) == 60_000 and results(large.messages)[-3:] == ["x" * 20_000] * 3
 
 
 def test_frugal_edits_old_text_less_often_than_level_3() -> None:

@@ -19,8 +19,8 @@ MAX_RESULT = 20_000
 FULL = 240_000
 """Characters of tool results held, above which old ones are blanked."""
 
-LEFT = 60_000
-"""Characters of tool results left after that."""
+LEFT = 24_000
+"""Characters of tool results left after that, or those of the latest turns: little, so that the next edit is far away."""
 
 KEPT_TURNS = 3
 """The latest turns, which are never blanked."""

@@ -91,7 +91,8 @@ def _with_summary(messages: Sequence[ModelMessage], pressure: Pressure) -> list[
         return list(messages)
     first = messages[0]
     assert isinstance(first, ModelRequest)
-    told = replace(first, parts=[*first.parts, UserPromptPart(SUMMARY + pressure.summary)])
+    asked = next(part for part in first.parts if isinstance(part, UserPromptPart))
+    told = replace(first, parts=[*first.parts, replace(asked, content=SUMMARY + pressure.summary)])
     return [told, *messages[pressure.upto :]]
 
 

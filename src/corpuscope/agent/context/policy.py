@@ -92,7 +92,9 @@ def shortened(message: ModelMessage, change: Callable[[str], str]) -> ModelMessa
     changed = False
     for part in message.parts:
         if isinstance(part, ToolReturnPart) and (text := change(str(part.content))) != part.content:
-            parts.append(ToolReturnPart(part.tool_name, text, part.tool_call_id, metadata=part.metadata))
+            # With its time: a part that differs in that alone is the same to whoever compares requests.
+            at = part.timestamp
+            parts.append(ToolReturnPart(part.tool_name, text, part.tool_call_id, metadata=part.metadata, timestamp=at))
             changed = True
         else:
             parts.append(part)  # type: ignore[arg-type]
