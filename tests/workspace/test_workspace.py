@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,23 @@ def test_nothing_outside_w_is_even_looked_at(make_corpus: MakeCorpus, path: str)
     with Workspace(make_corpus({"x.md": "x"})) as workspace:
         assert (workspace.root / "lock").is_file() and Path("/etc/hostname").is_file()
         assert not workspace.has(path) and not workspace.has_folder(path)
+
+
+def test_a_folder_whose_maker_was_killed_before_it_had_a_lock_is_removed(make_corpus: MakeCorpus) -> None:
+    corpus = make_corpus({"a.md": "alpha\n"})
+    (corpus.root / "workspaces/half/w").mkdir(parents=True)
+    with Workspace(corpus) as one, Workspace(corpus) as two:
+        assert sorted((corpus.root / "workspaces").iterdir()) == sorted([one.root, two.root])
+    assert list((corpus.root / "workspaces").iterdir()) == []
+
+
+def test_many_workspaces_made_at_once_leave_each_other_alone(make_corpus: MakeCorpus) -> None:
+    corpus = make_corpus({"a.md": "alpha\n"})
+
+    def make(number: int) -> bool:
+        with Workspace(corpus) as workspace:
+            workspace.add(["a.md"])
+            return (workspace.path / "a.md").read_text() == "alpha\n" and workspace.scratch.is_dir()
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(make, range(200)))

@@ -10,10 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from ..corpus import Corpus, Entry
+from ..corpus import Corpus, Entry, one_at_a_time
 from ..errors import SetupError, ToolError, UsageError
 from ..structure import Structured, Toc, read_toc
 from .sandbox import Limits, Sandbox, W
+
+LOCK_SECONDS = 30.0
+"""How long to wait while others make their workspaces, which takes each a moment."""
 
 
 class Workspace:
@@ -148,8 +151,13 @@ def _unspeakable(path: str) -> bool:
 def _make_root(parent: Path) -> tuple[Path, IO[str]]:
     try:
         parent.mkdir(exist_ok=True)
-        _sweep(parent)
-        return _locked(Path(tempfile.mkdtemp(dir=parent)))
+        # A folder and its lock are made by one at a time: nobody takes one that is just being made for a dead one.
+        with one_at_a_time(parent.parent, wait=LOCK_SECONDS, what="workspace"):
+            dead = [root for root in parent.iterdir() if _is_dead(root)]
+            made = _locked(Path(tempfile.mkdtemp(dir=parent)))
+        for root in dead:
+            shutil.rmtree(root, ignore_errors=True)
+        return made
     except OSError:
         try:
             return _locked(Path(tempfile.mkdtemp(prefix="corpuscope-")))
@@ -163,12 +171,13 @@ def _locked(root: Path) -> tuple[Path, IO[str]]:
     return root, lock
 
 
-def _sweep(parent: Path) -> None:
-    """Remove what killed runs left: whoever is alive holds the lock in its folder."""
-    for root in parent.iterdir():
-        try:
-            with (root / "lock").open("r+") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(root, ignore_errors=True)
-        except OSError:
-            continue
+def _is_dead(root: Path) -> bool:
+    """Whether a killed run left this folder: whoever is alive holds the lock in it."""
+    try:
+        with (root / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # killed before it had one
+    return True
