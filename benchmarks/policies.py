@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from pydantic_ai.messages import (
 
 from corpuscope import Corpus, Workspace
 from corpuscope.agent import POLICIES
-from corpuscope.agent.context import Policy, Pressure
+from corpuscope.agent.context import Policy, Prefix, Pressure
 from corpuscope.agent.summary import question as summary_question
 from corpuscope.systems import load_system
 from corpuscope.workspace import dci_tools
@@ -65,7 +64,7 @@ async def trajectory(workspace: Workspace) -> list[ModelMessage]:
 
 def cost(history: list[ModelMessage], policy: Policy) -> tuple[int, int, float]:
     """(tokens sent, of which a cache could have had, dollars) over all requests of the trajectory, summaries included."""
-    pressure, before = Pressure(), list[bytes]()
+    pressure, prefix = Pressure(), Prefix()
     total = cached = 0
     for end in range(1, len(history), 2):
         kept = policy(history[:end], pressure)
@@ -74,13 +73,8 @@ def cost(history: list[ModelMessage], policy: Policy) -> tuple[int, int, float]:
             total += len(ModelMessagesTypeAdapter.dump_json([summary_question(older)]))
             pressure = replace(pressure, summary=SUMMARY, upto=upto)
             kept = policy(history[:end], pressure)
-        said = [ModelMessagesTypeAdapter.dump_json([message]) for message in kept.messages]
-        total += sum(map(len, said))
-        for now, then in zip(said, before, strict=False):
-            cached += len(os.path.commonprefix([now, then]))
-            if now != then:
-                break
-        before = said
+        sent, same = prefix.sent(kept.messages)
+        total, cached = total + sent, cached + same
     tokens, cached = total // CHARACTERS_PER_TOKEN, cached // CHARACTERS_PER_TOKEN
     usage = Usage(input_tokens=tokens, cache_read_tokens=cached)
     return tokens, cached, float(calc_price(usage, MODEL, provider_id="openai").total_price)

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -242,6 +243,14 @@ def test_systems_lists_and_shows(cli: Cli, tmp_path: Path) -> None:
     shown = cli("systems", "show", "dci-lite").stdout
     (tmp_path / "mine.toml").write_text(shown.replace("300", "7"))
     assert 'boundary = "corpus"' in shown
+    steps = [{"calls": [call("bash", {"command": "ls"})]}, ANSWER]
+    write_files(tmp_path / "docs", DOCS)
+    cli("index", "docs", "--into", "c")
+    shutil.rmtree(tmp_path / "c/index")
+    with ScriptedServer(steps) as server:
+        cli("ask", "c", "?", "--system", "mine.toml", "--base-url", server.base_url, "--run", "run")
+    assert "model_calls = 7\n" in (tmp_path / "run/run.toml").read_text()
+    assert not (tmp_path / "c/index").exists(), "where nothing is ranked, no index is made"
     assert {row["name"] for row in json.loads(cli("systems", "--json").stdout)} == set(rows)
     for arguments, message in ((("systems", "show", "nope"), "no system"), (("systems", "list"), "systems show NAME")):
         done = cli(*arguments, check=False)

@@ -15,7 +15,7 @@ import pytest
 from pydantic_ai.models import Model
 
 from corpuscope.corpus import Corpus
-from corpuscope.errors import SetupError
+from corpuscope.errors import CorpuscopeError, SetupError
 from corpuscope.models import Backoff
 from corpuscope.structure import Asking, Poll, Structured, Watch, parse_toc, strip, structure
 
@@ -95,6 +95,15 @@ def test_a_rate_limit_on_the_batch_is_waited_for(make_corpus: MakeCorpus, model_
             corpus, batched(model_of(server)), watch=Watch(retry=lambda error, wait: heard.append(error))
         )
     assert report.proposed == 8 and len(heard) == 2
+
+
+def test_a_provider_that_takes_no_batch_is_one_clear_line(make_corpus: MakeCorpus, model_of: OpenModel) -> None:
+    corpus = make_corpus(ESSAYS)
+    with BatchServer(refuse=1_000) as server:
+        with pytest.raises(CorpuscopeError, match=r"the provider fails .*run the same command again"):
+            structure(corpus, batched(model_of(server)))
+        server.refuse = 0
+        assert structure(corpus, batched(model_of(server))).proposed == 8
 
 
 def test_a_cost_cap_sends_no_more_than_it_allows(make_corpus: MakeCorpus, model_of: OpenModel) -> None:

@@ -150,6 +150,15 @@ def test_everywhere_asks_about_documents_with_headings_too(corpus: Corpus, model
     assert len(server.requests) == 7
 
 
+def test_a_short_document_keeps_its_headings_whatever_is_asked(make_corpus: MakeCorpus, model_of: OpenModel) -> None:
+    corpus = make_corpus({"new.md": "# New\n\ntext\n", "plain.txt": "short", "e.txt": essay("Essay")})
+    with ProposingServer() as server:
+        report = structure(corpus, ask(model_of(server), everywhere=True))
+        assert (report.own, report.proposed, report.without) == (1, 1, 1)
+        assert structure(corpus, ask(model_of(server), everywhere=True)) == Report()
+    assert titles(corpus, "new.md") == ["New"] and len(server.requests) == 1
+
+
 def test_a_later_run_with_a_model_takes_up_only_what_has_no_table(corpus: Corpus, model_of: OpenModel) -> None:
     structure(corpus)
     with ProposingServer() as server:

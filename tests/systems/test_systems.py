@@ -238,3 +238,14 @@ def test_a_retrieval_agent_sees_beginnings_and_whole_documents(make_corpus: Make
     assert whole == long and "no document 'nope'" in missing
     assert result.answer is not None
     assert [(c.path, c.problem) for c in result.answer.citations] == [("cats.md", "")]
+
+
+def test_a_system_may_extend_a_preset(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('extends = "dci-lite-l1"\nname = "mine"\n[budget]\nmodel_calls = 7\n')
+    mine, base = load_system(str(file)), load_system("dci-lite")
+    assert (mine.name, mine.context, mine.budget.model_calls, mine.budget.seconds) == ("mine", "level1", 7, 5400)
+    assert (mine.prompt, mine.tools, mine.settings) == (base.prompt, base.tools, base.settings)
+    file.write_text('extends = "nope"\nname = "mine"\n')
+    with pytest.raises(UsageError, match="no system 'nope'"):
+        load_system(str(file))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,6 @@ from pathlib import Path
 
 from pydantic_ai.messages import (
     ModelMessage,
-    ModelMessagesTypeAdapter,
     ModelResponse,
     TextPart,
     ToolCallPart,
@@ -26,7 +24,7 @@ from ..models import Backoff, ContextOverflow, ModelFailed, context_window, pric
 from ..workspace import MalformedCall, Observation, Tool, Workspace
 from .answer import Answer, parse_answer
 from .budget import Budget, Spent, StopReason
-from .context import DEFAULT_WINDOW, Kept, Policy, level3
+from .context import DEFAULT_WINDOW, Kept, Policy, Prefix, level3
 from .scout import SCOUT
 from .summary import question as summary_question
 from .trajectory import Event, EventLog, Past, dump_response, read_events, replay, summarised
@@ -107,7 +105,7 @@ class _Run:
     log: EventLog
     started: float
     left_out: tuple[int, int, int, int] = (0, 0, 0, 0)
-    said: list[bytes] = field(default_factory=list)
+    prefix: Prefix = field(default_factory=Prefix)
 
     def record(self, kind: str, **values: object) -> None:
         event = {"type": kind, "seconds": round(self.seconds(), 3), **values}
@@ -212,14 +210,7 @@ class _Run:
             self.record("context", **dict(zip(names, left_out, strict=True)))
 
     def _sent(self, messages: Sequence[ModelMessage]) -> None:
-        """Count what went out, and how much of it a provider could have had in its cache: its prefix in the last request."""
-        said = [ModelMessagesTypeAdapter.dump_json([message]) for message in messages]
-        same, total = 0, sum(map(len, said))
-        for now, before in zip(said, self.said, strict=False):
-            same += len(os.path.commonprefix([now, before]))
-            if now != before:
-                break
-        self.said = said
+        total, same = self.prefix.sent(messages)
         self.past.spent.sent_characters += total
         self.past.spent.prefix_characters += same
 

@@ -25,7 +25,7 @@ from .budget import Spent
 from .context import Pressure
 
 Event = dict[str, Any]
-"""`type` is one of start, retry, context, response, tool, answer, stop; `seconds` counts from the start."""
+"""`type` is one of start, retry, context, summary, response, tool, answer, stop; `seconds` counts from the start."""
 
 
 class EventLog:

@@ -54,7 +54,7 @@ def ask_command(
         chosen = _limited(named, max_cost, max_calls, max_seconds)
         if not resume and not (model or base_url) and default_model() == SCOUT:
             print(_NO_KEY, file=sys.stderr)
-        if corpus.finished:
+        if corpus.finished and named.boundary != "corpus":  # where nothing is ranked, no index is needed
             bring_up_to_date(corpus)
         if named.documents == "structured":
             _tell_of_missing_tables(corpus)

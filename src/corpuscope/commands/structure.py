@@ -9,13 +9,16 @@ import time
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..corpus import Corpus
 from ..errors import CorpuscopeError, Interrupted, UsageError
 from ..structure import Statistics, Structured
 from ..workspace import clean_line
 from .progress import Paying, progress
+
+if TYPE_CHECKING:
+    from ..structure import Estimate, Report
 
 DEFAULTS = (
     ("OPENAI_API_KEY", "openai:gpt-5.4-nano"),
@@ -38,7 +41,7 @@ def structure_command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    from ..structure import Asking, Estimate, Report, Watch, structure
+    from ..structure import Asking, Watch, structure
 
     if max_cost is not None and max_cost <= 0:
         raise UsageError("--max-cost must be above zero")
@@ -124,14 +127,14 @@ def _model(propose: str, base_url: str) -> str:
     return next((model for key, model in DEFAULTS if os.environ.get(key)), "")
 
 
-def _expected(estimate: Any, name: str, batch: bool) -> str:
+def _expected(estimate: Estimate, name: str, batch: bool) -> str:
     money = "price unknown" if estimate.dollars is None else f"about ${estimate.dollars:.4f}"
     how = "by the batch API" if batch else "directly"
     tokens = f"{estimate.input_tokens:,} tokens in, {estimate.output_tokens:,} out"
     return f"{name} for {estimate.documents:,} documents, {how}: {estimate.requests:,} requests, {tokens}, {money}"
 
 
-def _summary(corpus: Corpus, report: Any, seconds: float) -> str:
+def _summary(corpus: Corpus, report: Report, seconds: float) -> str:
     done = report.own + report.proposed + report.without
     parts = [f"{done:,} documents in {seconds:.1f} s"]
     parts.append(

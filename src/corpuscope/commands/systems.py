@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import tomli_w
+
 from ..errors import UsageError
-from ..systems import load_system, preset_text, presets
+from ..systems import load_system, presets
 
 
 def systems_command(action: str, name: str, *, as_json: bool) -> None:
@@ -14,7 +16,8 @@ def systems_command(action: str, name: str, *, as_json: bool) -> None:
     if action == "show":
         if not name:
             raise UsageError(f"which system? There are {', '.join(presets())}")
-        print(json.dumps(load_system(name).model_dump(mode="json")) if as_json else preset_text(name).rstrip())
+        values = load_system(name).model_dump(mode="json", exclude_none=True)
+        print(json.dumps(values) if as_json else tomli_w.dumps(values, multiline_strings=True).rstrip())
         return
     chosen = [load_system(preset) for preset in presets()]
     if as_json:

@@ -11,9 +11,10 @@ from .request import (
     one_line,
     price,
     request,
+    retried,
 )
 
 __all__ = [
-    "Backoff", "ContextOverflow", "ModelFailed", "context_window", "estimate_price", "final_error", "one_line", "open_model", "price", "request",
+    "Backoff", "ContextOverflow", "ModelFailed", "context_window", "estimate_price", "final_error", "one_line", "open_model", "price", "request", "retried",
     "served_model",
 ]  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from genai_prices import Usage, calc_price
 from genai_prices.types import PriceCalculation
@@ -16,6 +17,8 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from ..errors import CorpuscopeError, SetupError
+
+Reply = TypeVar("Reply")
 
 _OVERFLOW = re.compile(
     r"context.{0,20}(length|window|size)|prompt is too long|too many (input )?tokens|maximum.{0,40}token", re.I
@@ -59,13 +62,27 @@ async def request(
     Raises `ContextOverflow`, `ModelFailed`, `TimeoutError` when the time is used up, and `SetupError` for
     what only a person can repair: a refused key, an unknown model, no credit.
     """
+    return await retried(
+        lambda: direct.model_request(
+            model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
+        ),
+        backoff=backoff, seconds_left=seconds_left, on_retry=on_retry,
+    )  # fmt: skip
+
+
+async def retried(
+    call: Callable[[], Awaitable[Reply]],
+    *,
+    backoff: Backoff,
+    seconds_left: Callable[[], float],
+    on_retry: Callable[[str, float], None],
+) -> Reply:
+    """What `call` returns, tried again with back-off while its failures may pass; raises as `request`."""
     failed = 0
     while True:
         try:
             async with asyncio.timeout(max(0.0, seconds_left())):
-                return await direct.model_request(
-                    model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
-                )
+                return await call()
         except (exceptions.ModelAPIError, exceptions.UnexpectedModelBehavior) as error:
             failed += 1
             if final := final_error(error):

@@ -3,7 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .form import OWN_BODY, Toc, TocEntry, original_lines, parse_toc, read_toc, strip
+from .form import BODY, Toc, TocEntry, original_lines, parse_toc, read_toc, strip
 from .structured import Statistics, Structured, has_tables
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _BUILDING = {
 """What makes tables loads the model library; who reads them does without."""
 
 __all__ = [
-    "OWN_BODY", "Asking", "Estimate", "Poll", "Report", "Statistics", "Structured", "Toc", "TocEntry", "Watch", "has_tables",
+    "BODY", "Asking", "Estimate", "Poll", "Report", "Statistics", "Structured", "Toc", "TocEntry", "Watch", "has_tables",
     "original_lines", "parse_toc", "read_toc", "strip", "structure",
 ]  # fmt: skip
 

@@ -18,7 +18,7 @@ from .form import with_inserted_headings, with_own_headings
 from .proposal import Ask, Proposal, propose
 from .purse import CostCap, Purse, estimate
 from .watch import Watch
-from .writing import Writing
+from .writing import HEADINGS, Writing
 
 SHORT = 500
 """Bytes: a shorter document is read faster than its table would be."""
@@ -28,6 +28,8 @@ LIVE = {False: 2 * CONCURRENCY, True: 10_000}
 
 MAX_FAILED_IN_A_ROW = 8
 """Documents; then the provider is down, and the others would only wait for the same."""
+
+_KEPT = "what is done is kept, run the same command again later"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,10 @@ def by_model(writing: Writing, asking: Asking, watch: Watch) -> None:
     try:
         asyncio.run(asker.ask_all(expected.documents))
     except BaseExceptionGroup as errors:
-        raise _first(errors) from None
+        first = _first(errors)
+        if isinstance(first, ContextOverflow | ModelFailed):
+            raise CorpuscopeError(f"the provider fails ({first}); {_KEPT}") from None
+        raise first from None
     finally:
         writing.commit()
         report.dollars, report.unpriced, report.replies = purse.spent, purse.unpriced, purse.replies
@@ -78,8 +83,8 @@ class _Asker:
 
     def pending(self) -> Iterator[Entry]:
         if self.asking.everywhere:
-            return self.writing.pending(lambda row: row.proposer != self.name)
-        return self.writing.pending(lambda row: not row.proposer)
+            return self.writing.pending(lambda entry, row: row.proposer not in (self.name, *_done_anyway(entry)))
+        return self.writing.pending(lambda entry, row: not row.proposer)
 
     def _way(self) -> AbstractAsyncContextManager[Ask]:
         """To the provider: now, or in batches."""
@@ -103,7 +108,7 @@ class _Asker:
         async with self._way() as ask, asyncio.TaskGroup() as group:
             for entry in self.pending():
                 if entry.bytes < SHORT:
-                    self._fall_back(entry, "short", Proposal([]))
+                    self.writing.write_own(entry, otherwise=self.name, why="short")
                 elif self.report.stopped:
                     self.report.left += 1
                 else:
@@ -127,9 +132,7 @@ class _Asker:
             self.report.left += 1
             self._failed_in_a_row += 1
             if self._failed_in_a_row >= MAX_FAILED_IN_A_ROW:
-                raise CorpuscopeError(
-                    f"the provider keeps failing ({error}); what is done is kept, run the same command again later"
-                ) from error
+                raise CorpuscopeError(f"the provider keeps failing ({error}); {_KEPT}") from error
         else:
             self._failed_in_a_row = 0
             self._insert(entry, proposal)
@@ -162,6 +165,11 @@ class _Asker:
             entry, data, whole, self.name, entries=found, fallback=fallback, proposed=found + proposal.lost,
             exact=proposal.exact, normalised=proposal.normalised, lost=proposal.lost, malformed=proposal.malformed,
         )  # fmt: skip
+
+
+def _done_anyway(entry: Entry) -> tuple[str, ...]:
+    """Proposers whose table stays although a model is asked about everything."""
+    return (HEADINGS,) if entry.bytes < SHORT else ()
 
 
 def _first(errors: BaseExceptionGroup) -> BaseException:

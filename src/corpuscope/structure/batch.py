@@ -7,6 +7,7 @@ them when its process ends: here a run that is stopped or killed finds its batch
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from pydantic_ai.models.batch import Batch, BatchRequest, BatchResult, EncodedBa
 from pydantic_ai.settings import ModelSettings
 
 from ..errors import SetupError
-from ..models import Backoff, ContextOverflow, ModelFailed, final_error, one_line
+from ..models import Backoff, ContextOverflow, ModelFailed, final_error, one_line, retried
 from .direct import SETTINGS, take
 from .proposal import Request
 from .purse import Purse
@@ -146,19 +147,12 @@ class BatchAsk:
         await self._collect(batch, requests, futures, dollars)
 
     async def _create(self, encoded: list[EncodedBatchRequest]) -> Batch:
-        failed = 0
-        while True:
-            try:
-                return await self.model.batch_create(encoded)
-            except exceptions.ModelAPIError as error:
-                failed += 1
-                if final := final_error(error):
-                    raise final from error
-                if failed >= self.backoff.tries:
-                    raise ModelFailed(one_line(error)) from error
-                wait = self.backoff.wait(failed, getattr(error, "retry_after", None))
-                self.on_retry(one_line(error), wait)
-                await asyncio.sleep(wait)
+        return await retried(
+            lambda: self.model.batch_create(encoded),
+            backoff=self.backoff,
+            seconds_left=lambda: math.inf,
+            on_retry=self.on_retry,
+        )
 
     async def _collect(
         self, batch: Batch, requests: dict[str, int], replies: dict[str, asyncio.Future[str | None]], dollars: float

@@ -8,14 +8,9 @@ from __future__ import annotations
 from ..corpus import Corpus, one_at_a_time
 from ..errors import UsageError
 from .asking import Asking, by_model
-from .form import with_own_headings
-from .headings import propose_headings
 from .records import Records
 from .watch import Watch
 from .writing import Report, Writing
-
-HEADINGS = "headings"
-"""The proposer of documents whose headings are their own."""
 
 
 def structure(
@@ -47,15 +42,7 @@ def structure(
 
 def _by_headings(writing: Writing, watch: Watch) -> None:
     total = len(writing.corpus) if writing.limit is None else min(writing.limit, len(writing.corpus))
-    report = writing.report
-    for count, entry in enumerate(writing.pending(lambda row: False), 1):
-        data = writing.read(entry)
-        if data is not None:
-            headings = propose_headings(data.decode(), entry.path)
-            whole = with_own_headings(data, headings)
-            report.own += bool(headings)
-            report.without += not headings
-            proposer, fallback = (HEADINGS, "") if headings else ("", "no headings")
-            writing.write(entry, data, whole, proposer, entries=len(headings), fallback=fallback)
+    for count, entry in enumerate(writing.pending(lambda entry, row: False), 1):
+        writing.write_own(entry, otherwise="", why="no headings")
         watch.progress(count, total)
     writing.commit()

@@ -25,8 +25,11 @@ from ..corpus import count_lines
 from .section import MAX_DESCRIPTION, MAX_TITLE, Heading, Located, one_line
 
 TITLE = b"## Table of Contents"
-OWN_BODY = b"<!-- body -->"
-MARKED_BODY = b"<!-- body with inserted headings -->"
+BODY = b"<!-- body"
+"""How the line begins that ends a table."""
+
+OWN_BODY = BODY + b" -->"
+MARKED_BODY = BODY + b" with inserted headings -->"
 NO_SECTIONS = b"(no sections)"
 CONTINUES = " (the line goes on)"
 """Ends an inserted heading that breaks a line in two."""
@@ -125,10 +128,10 @@ def strip(data: bytes) -> bytes:
     headings = {entry.first for entry in toc.entries}
     line_end = b"\r\n" if data.startswith(TITLE + b"\r\n") else b"\n"
     kept: list[bytes] = []
-    for number, match in enumerate(_LINE.finditer(data, toc.body), toc.body_line):
+    for number, line in _body_lines(data, toc):
         if number not in headings:
-            kept.append(match[0])
-        elif match[0].rstrip(b"\r\n").endswith(CONTINUES.encode()):
+            kept.append(line)
+        elif _breaks(line):
             kept[-1] = kept[-1].removesuffix(line_end)
     return b"".join(kept)
 
@@ -137,12 +140,8 @@ def original_lines(data: bytes) -> Callable[[int], int | None]:
     """A function from a line of a structured document to that line of the original; None for one of the table."""
     toc = parse_toc(data)
     inserted = [entry.first for entry in toc.entries] if toc.inserted else []
-    broken = []
-    if inserted:
-        lines = enumerate(_LINE.finditer(data, toc.body), toc.body_line)
-        headings = set(inserted)
-        mark = CONTINUES.encode()
-        broken = [n for n, match in lines if n in headings and match[0].rstrip(b"\r\n").endswith(mark)]
+    headings = set(inserted)
+    broken = [number for number, line in _body_lines(data, toc) if number in headings and _breaks(line)]
 
     def original(line: int) -> int | None:
         if line < toc.body_line:
@@ -150,6 +149,17 @@ def original_lines(data: bytes) -> Callable[[int], int | None]:
         return line - toc.body_line + 1 - bisect_left(inserted, line) - bisect_right(broken, line)
 
     return original
+
+
+def _body_lines(data: bytes, toc: Toc) -> Iterator[tuple[int, bytes]]:
+    """(number, line with its end) below the table."""
+    for number, match in enumerate(_LINE.finditer(data, toc.body), toc.body_line):
+        yield number, match[0]
+
+
+def _breaks(heading: bytes) -> bool:
+    """Whether an inserted heading stands in the middle of a line of the original."""
+    return heading.rstrip(b"\r\n").endswith(CONTINUES.encode())
 
 
 def _table(

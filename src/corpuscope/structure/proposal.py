@@ -208,9 +208,7 @@ def _json(text: str) -> object:
             value = from_json(text[start : _end(text, start)], allow_partial=True)
         except ValueError:
             continue
-        if isinstance(value, dict | list) and value:
-            return value
-        if value == []:
+        if isinstance(value, list) or (isinstance(value, dict) and value):
             return value
     raise Malformed("it is not JSON")
 

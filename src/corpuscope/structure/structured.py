@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from ..corpus import Corpus, Entry, FilesStore
@@ -76,13 +77,10 @@ class Structured:
 
     def missing(self) -> int:
         """Documents of the corpus without a structured file of their present text: a walk over the manifest."""
-        waiting, chunk = 0, list[Entry]()
-        for entry in self.corpus.entries():
-            chunk.append(entry)
-            if len(chunk) == 1000:
-                waiting += len(chunk) - len(self.current(chunk))
-                chunk.clear()
-        return waiting + len(chunk) - len(self.current(chunk))
+        entries, waiting = self.corpus.entries(), 0
+        while chunk := list(islice(entries, 1000)):
+            waiting += len(chunk) - len(self.current(chunk))
+        return waiting
 
     def toc(self, path: str) -> Toc:
         """The table of a document. Raises `UsageError` for a path that is not in the corpus or has none."""

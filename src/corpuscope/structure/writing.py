@@ -9,10 +9,15 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..corpus import Corpus, Entry, FilesStore, count_lines
+from .form import with_own_headings
+from .headings import propose_headings
 from .records import Current, Records, Row
 
 COMMIT_SECONDS = 1.0
 """At most this much work is done again after a kill."""
+
+HEADINGS = "headings"
+"""The proposer of documents whose headings are their own."""
 
 _CHUNK = 500
 
@@ -58,18 +63,18 @@ class Writing:
                 self.records.forget([key for key, _ in gone])
                 self.report.removed += len(gone)
 
-    def pending(self, wants: Callable[[Current], bool]) -> Iterator[Entry]:
+    def pending(self, wants: Callable[[Entry, Current], bool]) -> Iterator[Entry]:
         """Documents without a structured file of their present text, or with one that `wants` another proposer."""
         entries = self.corpus.entries()
         found = self._unfinished(entries, wants)
         return islice(found, self.limit) if self.limit is not None else found
 
-    def _unfinished(self, entries: Iterator[Entry], wants: Callable[[Current], bool]) -> Iterator[Entry]:
+    def _unfinished(self, entries: Iterator[Entry], wants: Callable[[Entry, Current], bool]) -> Iterator[Entry]:
         while chunk := list(islice(entries, _CHUNK)):
             done = self.records.current([entry.key for entry in chunk])
             for entry in chunk:
                 row = done.get(entry.key)
-                if row is None or row.sha256 != entry.sha256 or wants(row):
+                if row is None or row.sha256 != entry.sha256 or wants(entry, row):
                     yield entry
 
     def read(self, entry: Entry) -> bytes | None:
@@ -85,6 +90,18 @@ class Writing:
 
     def text(self, entry: Entry) -> str:
         return self.corpus.store.read(entry.path).decode(errors="replace")
+
+    def write_own(self, entry: Entry, *, otherwise: str, why: str) -> None:
+        """A document with the headings it has; without any, an empty table for the proposer `otherwise`, and `why`."""
+        data = self.read(entry)
+        if data is None:
+            return
+        headings = propose_headings(data.decode(), entry.path)
+        self.report.own += bool(headings)
+        self.report.without += not headings
+        proposer, fallback = (HEADINGS, "") if headings else (otherwise, why)
+        whole = with_own_headings(data, headings)
+        self.write(entry, data, whole, proposer, entries=len(headings), fallback=fallback)
 
     def write(
         self, entry: Entry, data: bytes, whole: bytes, proposer: str, *, entries: int, fallback: str, **counts: int

@@ -2,7 +2,7 @@
 
 from .ask import ask, ask_async, default_run_folder
 from .run import Run, query_id, result_json
-from .system import System, default_system, load_system, preset_text, presets
+from .system import System, default_system, load_system, presets
 
 __all__ = [
     "Run",
@@ -12,7 +12,6 @@ __all__ = [
     "default_run_folder",
     "default_system",
     "load_system",
-    "preset_text",
     "presets",
     "query_id",
     "result_json",

@@ -67,14 +67,25 @@ def load_system(name: str) -> System:
         return _parse(Path(name))
     if name not in presets():
         raise UsageError(f"no system {name!r}; there are {', '.join(presets())}, or give the path of a .toml file")
-    return _parse_text(preset_text(name), f"preset {name}")
+    return _parse_text(_preset_text(name), f"preset {name}")
 
 
-def preset_text(name: str) -> str:
+def _preset_text(name: str) -> str:
     """The TOML of a preset. Raises `UsageError` for one that does not exist."""
     if name not in presets():
         raise UsageError(f"no system {name!r}; there are {', '.join(presets())}")
     return (resources.files(__package__) / "presets" / f"{name}.toml").read_text()
+
+
+def _extended(values: dict[str, Any]) -> dict[str, Any]:
+    """A system that `extends` a preset is that preset with its own choices on top; tables are laid over one another."""
+    base = values.pop("extends", "")
+    if not base:
+        return values
+    whole = _extended(tomllib.loads(_preset_text(str(base))))
+    for name, value in values.items():
+        whole[name] = {**whole.get(name, {}), **value} if isinstance(value, dict) else value
+    return whole
 
 
 def presets() -> list[str]:
@@ -94,7 +105,7 @@ def _parse(file: Path) -> System:
 
 def _parse_text(text: str, where: str) -> System:
     try:
-        return System.model_validate(tomllib.loads(text))
+        return System.model_validate(_extended(tomllib.loads(text)))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{where} is not TOML: {error}") from error
     except ValidationError as error:

@@ -3,6 +3,7 @@
 from .frugal import frugal
 from .levels import LIGHT, MAX_RESULT, level
 from .policy import DEFAULT_WINDOW, PLACEHOLDER, Kept, Policy, Pressure
+from .prefix import Prefix
 
 level3 = level(MAX_RESULT, compact=True)
 
@@ -15,4 +16,4 @@ POLICIES: dict[str, Policy] = {
     "frugal": frugal,
 }
 
-__all__ = ["DEFAULT_WINDOW", "PLACEHOLDER", "POLICIES", "Kept", "Policy", "Pressure", "level3"]
+__all__ = ["DEFAULT_WINDOW", "PLACEHOLDER", "POLICIES", "Kept", "Policy", "Prefix", "Pressure", "level3"]

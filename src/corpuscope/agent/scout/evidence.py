@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...structure import BODY
+
 WINDOW = 12
 """Lines around which matches count together."""
 
 MAX_PASSAGE_LINES = 10
 
-TABLE_END = "<!-- body"
+TABLE_END = BODY.decode()
 """How the line begins that ends a table of contents."""
 
 
