@@ -98,6 +98,12 @@ def ask(
     corpus: CorpusPath,
     question: Annotated[str, typer.Argument(help="May be left out with --resume.")] = "",
     system: Annotated[str, typer.Option(help="A named system, or a .toml file. [rise, without tables rise-bm25]")] = "",
+    task: Annotated[
+        str, typer.Option(help="`answer`, or `ranking`: at most 20 documents, best first. [answer, if the system can]")
+    ] = "",
+    force_answer: Annotated[
+        bool, typer.Option("--force-answer", help="Ask for one last reply when a limit is reached.")
+    ] = False,
     model: Annotated[str, typer.Option(help="provider:model, or `scout` (no language model). [by the key set]")] = "",
     base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server, such as http://127.0.0.1:8000/v1.")] = "",
     run: Annotated[Path | None, typer.Option(help="Keep the trajectory here. [CORPUS/runs/...]")] = None,
@@ -118,13 +124,17 @@ def ask(
 
       corpuscope ask docs.corpus "..." --base-url http://127.0.0.1:8000/v1
 
+      corpuscope ask docs.corpus "cache settings" --system bm25
+
+      corpuscope ask docs.corpus "..." --task ranking
+
       corpuscope ask docs.corpus --run runs/one --resume
     """
     from .commands.ask import ask_command
 
     ask_command(
-        corpus, question, system=system, model=model, base_url=base_url, run=run, resume=resume, max_cost=max_cost,
-        max_calls=max_calls, max_seconds=max_seconds, sandboxed=_sandboxed(sandbox), as_json=json,
+        corpus, question, system=system, task=task, force_answer=force_answer, model=model, base_url=base_url, run=run,
+        resume=resume, max_cost=max_cost, max_calls=max_calls, max_seconds=max_seconds, sandboxed=_sandboxed(sandbox), as_json=json,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import corpuscope
-from corpuscope.agent import StopReason
+from corpuscope.agent import ANSWER_FORM, StopReason
 from corpuscope.errors import SetupError, UsageError
 from corpuscope.models import Backoff
 from corpuscope.systems import ask, ask_async, load_system, presets
@@ -73,7 +73,7 @@ def test_an_own_system_chooses_tools_and_prompt(make_corpus: MakeCorpus, tmp_pat
         ask(make_corpus(FILES), "?", system=str(tmp_path / "own.toml"), base_url=server.base_url, run=tmp_path / "r")
     request = server.requests[0]
     assert [tool["function"]["name"] for tool in request["tools"]] == ["search", "read"]
-    assert request["messages"][0]["content"] == "Only read."
+    assert request["messages"][0]["content"] == f"Only read.\n\n{ANSWER_FORM}"
     assert request["model"] == "scripted", "the model the server lists"
 
 

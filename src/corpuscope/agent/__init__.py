@@ -1,14 +1,15 @@
 """The loop, context policies, budgets, models, and the trajectory they leave."""
 
-from .answer import Answer, Citation, parse_answer
+from .answer import ANSWER_FORM, Answer, Citation, parse_answer
 from .budget import Budget, Spent, StopReason
 from .context import POLICIES, level3
 from .loop import Agent, Result
 from .models import default_model, open_model
+from .ranking import RANKING_FORM, parse_ranking
 from .scout import SCOUT
 from .trajectory import Event, read_events
 
 __all__ = [
-    "POLICIES", "SCOUT", "Agent", "Answer", "Budget", "Citation", "Event", "Result", "Spent", "StopReason",
-    "default_model", "level3", "open_model", "parse_answer", "read_events",
+    "ANSWER_FORM", "POLICIES", "RANKING_FORM", "SCOUT", "Agent", "Answer", "Budget", "Citation", "Event", "Result", "Spent", "StopReason",
+    "default_model", "level3", "open_model", "parse_answer", "parse_ranking", "read_events",
 ]  # fmt: skip

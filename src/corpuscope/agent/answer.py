@@ -7,9 +7,19 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from ..corpus import Entry
 from ..errors import ToolError
 from ..structure import original_lines
 from ..workspace import Workspace
+
+ANSWER_FORM = """When you have verified the answer, reply without calling a tool, in exactly this form:
+
+Explanation: how the evidence leads to the answer. Cite every fact right behind it with path and lines of the file,
+like this: [folder/file.txt:120-124].
+Exact Answer: the answer itself, as short as it can be.
+Confidence: 0-100%
+"""
+"""What a system prompt ends with when a question is to be answered (DCI, appendix C)."""
 
 _FIELD = re.compile(
     r"^[ \t>*_#-]*(?P<name>explanation|exact answer|answer|confidence)[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*",
@@ -43,12 +53,14 @@ class Citation(BaseModel):
 
 
 class Answer(BaseModel):
-    """DCI's answer format. `confidence` is in percent; what the model left out is '' or None."""
+    """DCI's answer format. `confidence` is in percent; what the model left out is '' or None. `ranking` is the answer to a
+    ranking task, best first, and empty for a question."""
 
     explanation: str = ""
     exact_answer: str = ""
     confidence: float | None = None
     citations: list[Citation] = []
+    ranking: list[Citation] = []
 
     def __str__(self) -> str:
         return self.exact_answer or self.explanation
@@ -99,11 +111,13 @@ def _citations(text: str, workspace: Workspace) -> list[Citation]:
 def _inside(inside: str, workspace: Workspace) -> list[_Lines]:
     """What one pair of brackets cites: nothing, a document, or several separated by `;` or `,`."""
     whole = _split(inside, workspace)
-    if workspace.has(whole.path):
+    if entry_of(whole.path, workspace):
         return [whole]
     parts = [_split(part, workspace) for part in re.split(r"\s*[;,]\s*", inside) if part.strip()]
     return [
-        p for p in parts if workspace.has(p.path) or p.first is not None or re.search(r"[^\s/]/|\.\w{1,8}$", p.path)
+        p
+        for p in parts
+        if p.first is not None or re.search(r"[^\s/]/|\.\w{1,8}$", p.path) or entry_of(p.path, workspace)
     ]
 
 
@@ -123,20 +137,26 @@ def _relative(path: str, workspace: Workspace) -> str:
         return path  # it leads out of W, and is reported as it was written
 
 
+def entry_of(name: str, workspace: Workspace) -> Entry | None:
+    """The document of W that a path or a docid names."""
+    if workspace.has(name):
+        return workspace.corpus.manifest.by_path(name)
+    return workspace.corpus.manifest.find([name]).get(name) if name in workspace else None
+
+
 def _checked(lines: _Lines, workspace: Workspace) -> Citation:
     values: dict[str, Any] = lines._asdict()
-    if not workspace.has(lines.path):
-        return Citation(**values, problem="not in the workspace")
-    entry = workspace.corpus.manifest.by_path(lines.path)
+    entry = entry_of(lines.path, workspace)
     if entry is None:
-        return Citation(**values, problem="no longer in the corpus")
-    values["docid"] = entry.docid
+        problem = "no longer in the corpus" if workspace.has(lines.path) else "not in the workspace"
+        return Citation(**values, problem=problem)
+    values |= {"docid": entry.docid, "path": entry.path}
     if lines.first is not None and lines.last is not None:
         if not 1 <= lines.first <= lines.last:
             return Citation(**values, problem=f"lines {lines.first} to {lines.last} are not a range")
         if lines.last > (there := workspace.lines(entry)):
             return Citation(**values, problem=f"the document has {there} lines")
-        if workspace.toc(lines.path) is not None:
+        if workspace.toc(entry.path) is not None:
             return _without_table(values, workspace)
     return Citation(**values)
 

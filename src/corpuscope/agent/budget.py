@@ -8,9 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class StopReason(StrEnum):
-    """Why a trajectory ended. Only ANSWERED has an answer; nothing forces one."""
+    """Why a trajectory ended. Only ANSWERED and FORCED have an answer; FORCED is one that a system asked for when a limit
+    was reached (`detail` says which)."""
 
     ANSWERED = "answered"
+    FORCED = "forced"
     MODEL_CALLS = "model_calls"
     WALL_CLOCK = "wall_clock"
     MONEY = "money"
@@ -19,6 +21,10 @@ class StopReason(StrEnum):
     EMPTY_REPLY = "empty_reply"
     MODEL_ERROR = "model_error"
     INTERRUPTED = "interrupted"
+
+    @property
+    def has_answer(self) -> bool:
+        return self in (StopReason.ANSWERED, StopReason.FORCED)
 
     @property
     def resumable(self) -> bool:

@@ -25,7 +25,9 @@ from ..workspace import MalformedCall, Observation, Tool, Workspace
 from .answer import Answer, parse_answer
 from .budget import Budget, Spent, StopReason
 from .context import DEFAULT_WINDOW, Kept, Policy, Prefix, level3
+from .ranker import RANKER
 from .scout import SCOUT
+from .steer import CLOSED, LAST_REPLY, LAST_SECONDS, SUBMIT_NOW
 from .summary import question as summary_question
 from .trajectory import Event, EventLog, Past, dump_response, read_events, replay, summarised
 
@@ -35,10 +37,16 @@ MAX_MALFORMED_TURNS = 5
 MAX_OVERFLOWS = 3
 """Times the context policy is tightened before the trajectory ends."""
 
+FORCEABLE = (
+    StopReason.MODEL_CALLS, StopReason.WALL_CLOCK, StopReason.MONEY, StopReason.MALFORMED_CALLS, StopReason.EMPTY_REPLY,
+)  # fmt: skip
+"""Endings at which a last reply can still be asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a trajectory ended. `answer` is None unless `stop_reason` is ANSWERED; `detail` says more of an error."""
+    """How a trajectory ended. `answer` is None unless `stop_reason` is ANSWERED or FORCED; `detail` says more of an error, or
+    which limit forced the answer."""
 
     question: str
     answer: Answer | None
@@ -49,7 +57,11 @@ class Result:
 
 @dataclass(slots=True)
 class Agent:
-    """One question's loop over its workspace. `events` is the file it appends to and goes on from."""
+    """One question's loop over its workspace. `events` is the file it appends to and goes on from.
+
+    With `submit_at`, the agent is told to answer once that share of its time is used up, and its tools are closed. With
+    `force_answer`, one last reply is asked for when a limit is reached.
+    """
 
     model: Model
     tools: Mapping[str, Tool]
@@ -59,6 +71,9 @@ class Agent:
     budget: Budget = field(default_factory=Budget)
     policy: Policy = level3
     settings: ModelSettings = field(default_factory=ModelSettings)
+    parse: Callable[[str, Workspace], Answer] = parse_answer
+    submit_at: float | None = None
+    force_answer: bool = False
     backoff: Backoff = field(default_factory=Backoff)
     on_event: Callable[[Event], None] = lambda event: None
 
@@ -93,9 +108,9 @@ class Agent:
                 continue
             if imported := event["data"].get("imported"):
                 self.workspace.add(imported)
-            command = str(event["data"].get("command", ""))
-            if any(word in command for word in ("/tmp", "~", "HOME", "TMPDIR", "mktemp")):
-                await self.tools[event["name"]].call({"command": command})
+            tool = self.tools.get(event["name"])
+            if tool and not event["error"] and tool.leaves_something(event["data"]):
+                await tool.call(event["arguments"])
 
 
 @dataclass(slots=True)
@@ -106,6 +121,7 @@ class _Run:
     started: float
     left_out: tuple[int, int, int, int] = (0, 0, 0, 0)
     prefix: Prefix = field(default_factory=Prefix)
+    seconds_beyond: float = 0.0
 
     def record(self, kind: str, **values: object) -> None:
         event = {"type": kind, "seconds": round(self.seconds(), 3), **values}
@@ -119,28 +135,57 @@ class _Run:
         return self.past.spent.model_copy(update={"seconds": self.seconds()})
 
     async def to_the_end(self, question: str) -> Result:
-        answer, reason, detail = None, StopReason.ANSWERED, ""
+        text, reason, detail = await self._until_stopped()
+        if not text and self.agent.force_answer and reason in FORCEABLE:
+            text, reason, detail = await self._forced(reason)
+        answer = None
+        if text:
+            answer = self.agent.parse(text, self.agent.workspace)
+            if not any(event["type"] == "answer" for event in self.past.events):
+                self.record("answer", text=text, answer=answer.model_dump(mode="json"))
+        return self._stop(question, answer, reason, detail)
+
+    async def _until_stopped(self) -> tuple[str, StopReason, str]:
+        """The final text ('' without one), why it ended, and more about that."""
+        if self.past.forced:
+            return "", StopReason(self.past.forced), ""
         try:
             if self.past.pending:
                 await self._call_tools(self.past.pending)
             while (text := self._final_text()) is None:
-                reason_now = self.spent().exceeds(self.agent.budget) or self._misunderstood()
-                if reason_now:
-                    return self._stop(question, None, reason_now, "")
+                if limit := self.spent().exceeds(self.agent.budget) or self._misunderstood():
+                    return "", limit, ""
+                self._submit_now()
                 await self._turn()
-            if text:
-                answer = parse_answer(text, self.agent.workspace)
-                if not any(event["type"] == "answer" for event in self.past.events):
-                    self.record("answer", text=text, answer=answer.model_dump(mode="json"))
-            else:
-                reason = StopReason.EMPTY_REPLY
         except TimeoutError:
-            reason = StopReason.WALL_CLOCK
+            return "", StopReason.WALL_CLOCK, ""
         except ContextOverflow as error:
-            reason, detail = StopReason.CONTEXT_OVERFLOW, str(error)
+            return "", StopReason.CONTEXT_OVERFLOW, str(error)
         except ModelFailed as error:
-            reason, detail = StopReason.MODEL_ERROR, str(error)
-        return self._stop(question, answer, reason, detail)
+            return "", StopReason.MODEL_ERROR, str(error)
+        return text, StopReason.ANSWERED if text else StopReason.EMPTY_REPLY, ""
+
+    async def _forced(self, limit: StopReason) -> tuple[str, StopReason, str]:
+        """Ask for the last reply. Without a text in it, the question ends as it would have."""
+        if not self.past.forced:
+            self._steer(LAST_REPLY, forced=limit)
+        self.seconds_beyond = LAST_SECONDS
+        try:
+            if self._final_text() is None:
+                await self._reply(ModelSettings(tool_choice="none"))
+        except (TimeoutError, ContextOverflow, ModelFailed) as error:
+            return "", limit, f"a last reply was asked for and did not come ({error})"
+        text = self._final_text()
+        return (text, StopReason.FORCED, limit.value) if text else ("", limit, "the last reply was empty")
+
+    def _submit_now(self) -> None:
+        share = self.agent.submit_at
+        if share is not None and not self.past.steered and self.seconds() >= share * self.agent.budget.seconds:
+            self._steer(SUBMIT_NOW)
+
+    def _steer(self, text: str, forced: str = "") -> None:
+        self.record("steer", text=text, forced=forced)
+        self.past.add_steer(text, forced)
 
     def _stop(self, question: str, answer: Answer | None, reason: StopReason, detail: str) -> Result:
         spent = self.spent()
@@ -158,7 +203,12 @@ class _Run:
         return StopReason.MALFORMED_CALLS if self.past.malformed_turns >= MAX_MALFORMED_TURNS else None
 
     async def _turn(self) -> None:
-        response = await self._ask()
+        await self._reply()
+        await self._call_tools(self.past.pending)
+
+    async def _reply(self, more: ModelSettings | None = None) -> None:
+        """The next reply, counted, recorded and in the history. `more` are settings for this one."""
+        response = await self._ask(more)
         self._count(response)
         self.record("response", message=dump_response(response), spent=self.spent().model_dump())
         self.past.add_response(response)
@@ -167,9 +217,8 @@ class _Run:
                 f"no price is known for {response.model_name} (or its reply has no usage), so --max-cost cannot be "
                 "kept: leave it out, or choose a model with public prices"
             )
-        await self._call_tools(self.past.pending)
 
-    async def _ask(self) -> ModelResponse:
+    async def _ask(self, more: ModelSettings | None = None) -> ModelResponse:
         overflowed: Kept | None = None
         while True:
             kept = self.agent.policy(self.past.messages, self.past.pressure)
@@ -180,7 +229,7 @@ class _Run:
                 raise ContextOverflow("the context is too long, and this policy leaves nothing more out")
             self._tell(kept)
             try:
-                response = await self._request(kept.messages, _definitions(self.agent.tools))
+                response = await self._request(kept.messages, _definitions(self.agent.tools), more)
             except ContextOverflow:
                 if self.past.pressure.overflows >= MAX_OVERFLOWS:
                     raise
@@ -190,14 +239,16 @@ class _Run:
             self._sent(kept.messages)
             return response
 
-    async def _request(self, messages: Sequence[ModelMessage], tools: list[ToolDefinition]) -> ModelResponse:
+    async def _request(
+        self, messages: Sequence[ModelMessage], tools: list[ToolDefinition], more: ModelSettings | None = None
+    ) -> ModelResponse:
         return await request(
             self.agent.model,
             messages,
-            ModelSettings(**{"max_retries": 0, **self.agent.settings}),
+            ModelSettings(**{"max_retries": 0, **self.agent.settings, **(more or {})}),
             ModelRequestParameters(function_tools=tools),
             backoff=self.agent.backoff,
-            seconds_left=lambda: self.agent.budget.seconds - self.seconds(),
+            seconds_left=lambda: self.agent.budget.seconds + self.seconds_beyond - self.seconds(),
             on_retry=lambda error, wait: self.record("retry", error=error, wait=round(wait, 2)),
         )
 
@@ -234,7 +285,7 @@ class _Run:
 
     def _pay(self, response: ModelResponse) -> None:
         spent, usage = self.past.spent, response.usage
-        if response.model_name == SCOUT:
+        if response.model_name in (SCOUT, RANKER):
             return  # no tokens, no money
         spent.input_tokens += usage.input_tokens
         spent.cached_tokens += usage.cache_read_tokens
@@ -260,7 +311,7 @@ class _Run:
         malformed = failed = False
         try:
             async with asyncio.timeout(max(0.0, self.agent.budget.seconds - self.seconds())):
-                observation = await _observe(call, self.agent.tools)
+                observation = await _observe(call, self.agent.tools, closed=self.past.steered)
         except ToolError as error:
             failed, malformed = True, isinstance(error, MalformedCall)
             observation = Observation(f"Error: {error}")
@@ -281,7 +332,9 @@ class _Run:
         self.past.add_result(result, malformed=malformed)
 
 
-async def _observe(call: ToolCallPart, tools: Mapping[str, Tool]) -> Observation:
+async def _observe(call: ToolCallPart, tools: Mapping[str, Tool], *, closed: bool) -> Observation:
+    if closed:
+        raise ToolError(CLOSED)
     tool = tools.get(call.tool_name)
     if tool is None:
         raise MalformedCall(f"there is no tool {call.tool_name!r}; the tools are {', '.join(tools)}")

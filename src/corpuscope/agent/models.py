@@ -8,6 +8,7 @@ from pydantic_ai.models import Model
 
 from ..errors import UsageError
 from ..models import open_model as open_language_model
+from .ranker import RANKER, ranker_model
 from .scout import SCOUT, scout_model
 
 DEFAULTS = (
@@ -23,9 +24,11 @@ def default_model() -> str:
 
 
 def open_model(name: str, base_url: str = "") -> Model:
-    """`corpuscope.models.open_model`, with the scout as one more name."""
+    """`corpuscope.models.open_model`, with the fixed policies as more names."""
     if name == SCOUT and not base_url:
         return scout_model()
+    if name == RANKER and not base_url:
+        return ranker_model()
     if ":" not in name and not base_url:
         raise UsageError(f"--model {name}: write provider:model (openai:gpt-5.4-mini), scout, or add --base-url")
     return open_language_model(name, base_url)

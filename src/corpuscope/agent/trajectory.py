@@ -23,9 +23,10 @@ from pydantic_ai.messages import (
 from ..errors import SetupError, UsageError
 from .budget import Spent
 from .context import Pressure
+from .steer import steer
 
 Event = dict[str, Any]
-"""`type` is one of start, retry, context, summary, response, tool, answer, stop; `seconds` counts from the start."""
+"""`type` is one of start, retry, context, summary, steer, response, tool, answer, stop; `seconds` counts from the start."""
 
 
 class EventLog:
@@ -68,7 +69,8 @@ class Past:
     """A trajectory so far, as the loop needs it to go on.
 
     `pending` are calls of the last reply that have no result yet, `results` those that have one; `understood`
-    is whether any of these calls was well formed. `pressure` is what a context policy must know besides.
+    is whether any of these calls was well formed. `pressure` is what a context policy must know besides. `steered` is set
+    once the agent was told to submit, `forced` names the limit at which it was asked for its last reply.
     """
 
     messages: list[ModelMessage] = field(default_factory=list)
@@ -78,6 +80,8 @@ class Past:
     pressure: Pressure = field(default_factory=Pressure)
     understood: bool = False
     malformed_turns: int = 0
+    steered: bool = False
+    forced: str = ""
     events: list[Event] = field(default_factory=list)
 
     def add_response(self, response: ModelResponse) -> None:
@@ -104,6 +108,10 @@ class Past:
         self.malformed_turns = 0 if self.understood else self.malformed_turns + 1
         self.results = []
 
+    def add_steer(self, text: str, forced: str) -> None:
+        self.messages.append(steer(text))
+        self.steered, self.forced = True, forced or self.forced
+
 
 def first_request(system_prompt: str, question: str) -> ModelRequest:
     return ModelRequest(parts=[SystemPromptPart(system_prompt), UserPromptPart(question)])
@@ -122,6 +130,9 @@ def replay(events: Iterator[Event], system_prompt: str, question: str) -> Past:
         elif event["type"] == "tool":
             result = ToolReturnPart(event["name"], event["text"], event["id"], metadata=event["data"])
             past.add_result(result, malformed=event["malformed"])
+        elif event["type"] == "steer":
+            past.close_turn()
+            past.add_steer(event["text"], event["forced"])
         elif event["type"] == "context":
             past.pressure = replace(past.pressure, overflows=int(event["overflows"]))
         elif event["type"] == "summary":

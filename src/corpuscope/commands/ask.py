@@ -7,13 +7,13 @@ import json
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from ..agent import SCOUT, StopReason, default_model
 from ..api import Corpus
 from ..errors import CorpuscopeError, Interrupted, UsageError
 from ..structure import Structured
-from ..systems import System, ask_async, default_run_folder, default_system, load_system, result_json
+from ..systems import System, Task, ask_async, default_run_folder, default_system, load_system, result_json
 from .live import LiveView
 from .progress import bring_up_to_date
 
@@ -37,6 +37,8 @@ def ask_command(
     question: str,
     *,
     system: str,
+    task: str,
+    force_answer: bool,
     model: str,
     base_url: str,
     run: Path | None,
@@ -52,7 +54,8 @@ def ask_command(
     with Corpus.open(path) as corpus:
         named = load_system(system or default_system(corpus))
         chosen = _limited(named, max_cost, max_calls, max_seconds)
-        if not resume and not (model or base_url) and default_model() == SCOUT:
+        chosen = chosen.model_copy(update={"force_answer": True}) if force_answer else chosen
+        if not resume and not (model or base_url or named.model) and default_model() == SCOUT:
             print(_NO_KEY, file=sys.stderr)
         if corpus.finished and named.boundary != "corpus":  # where nothing is ranked, no index is needed
             bring_up_to_date(corpus)
@@ -61,7 +64,7 @@ def ask_command(
         view = LiveView(quiet=as_json)
         folder = run or (None if resume else default_run_folder(corpus, question))
         answering = ask_async(
-            corpus, question, system=chosen, model=model, base_url=base_url, run=folder, resume=resume,
+            corpus, question, system=chosen, task=_task(task), model=model, base_url=base_url, run=folder, resume=resume,
             sandboxed=sandboxed, on_event=view.show,
         )  # fmt: skip
         try:
@@ -77,7 +80,7 @@ def ask_command(
             print(
                 "note: the workspace is on another file system than the corpus; documents were copied", file=sys.stderr
             )
-    if result.stop_reason is not StopReason.ANSWERED:
+    if not result.stop_reason.has_answer:
         detail = f" ({result.detail})" if result.detail else ""
         raise CorpuscopeError(f"no answer: {_HELP[result.stop_reason].format(run=folder)}{detail}")
 
@@ -90,6 +93,12 @@ def _tell_of_missing_tables(corpus: Corpus) -> None:
                 f"workspace without: corpuscope structure {corpus.root}",
                 file=sys.stderr,
             )
+
+
+def _task(name: str) -> Task | None:
+    if name not in ("", *get_args(Task)):
+        raise UsageError(f"--task {name}: it is {' or '.join(get_args(Task))}")
+    return cast(Task, name) if name else None
 
 
 def _limited(system: System, max_cost: float | None, max_calls: int | None, max_seconds: float | None) -> System:

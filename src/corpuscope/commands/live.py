@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ..agent import Citation, Event, Result
+from ..agent import Citation, Event, Result, StopReason
 from ..workspace import clean
 
 
@@ -35,7 +35,9 @@ class LiveView:
             self._line(f"  retry in {event['wait']:.0f} s: {event['error']}", "yellow")
         elif kind == "context":
             self._line(f"  context: {event['removed_characters']:,} characters of old results left out", "dim")
-
+        elif kind == "steer":
+            why = f"the limit ({event['forced']}) is reached" if event["forced"] else "its time is nearly used up"
+            self._line(f"  the agent is told to answer now: {why}", "yellow")
         elif kind == "summary":
             what = f"failed: {event['error']}" if event["error"] else f"{len(event['text']):,} characters"
             self._line(f"  summary of the older history: {_one_line(what, 160)}", "dim")
@@ -48,8 +50,14 @@ class LiveView:
         self._line(clean(answer.explanation.encode(errors="replace")), "")
         if answer.exact_answer:
             self._line(f"\nExact answer: {clean(answer.exact_answer.encode(errors='replace'))}", "bold")
+        if result.stop_reason is StopReason.FORCED:
+            self._line(f"Forced:       the limit ({result.detail}) was reached", "yellow")
         if answer.confidence is not None:
             self._line(f"Confidence:   {answer.confidence:.0f}%", "")
+        for rank, document in enumerate(answer.ranking, 1):
+            problem = f"  ({document.problem})" if document.problem else ""
+            shown = clean(document.path.encode(errors="replace"))
+            self._line(f"{rank:>3}. {shown}{problem}", "red" if problem else "green")
         if answer.citations:
             self._line("Citations:", "")
         for citation in answer.citations:
@@ -114,10 +122,10 @@ def _came_back(event: Event) -> str:
     data, text = event["data"], event["text"]
     if event["error"]:
         return _one_line(text, 160)
-    if event["name"] == "search":
+    if "queries" in data:
         best = dict.fromkeys(query["paths"][0] for query in data["queries"] if query["paths"])
         return f"{len(data['imported']):,} new files; best: {_one_line(', '.join(best), 100)}"
-    if event["name"] == "read":
+    if "lines" in data:
         return f"lines {data['first']:,}-{data['last']:,} of {data['lines']:,}"
     lines = text.count("\n") + 1 if text else 0
     return f"{lines:,} lines: {_one_line(text, 90)}"

@@ -36,11 +36,11 @@ def snippet(data: bytes, stems: Sequence[str], width: int = WIDTH) -> Snippet:
     return Snippet(line, ("… " if start and text[start - 1] != "\n" else "") + shown)
 
 
-def snippet_of(file: str | os.PathLike[str], stems: Sequence[str], *, skip: int = 0) -> Snippet:
+def snippet_of(file: str | os.PathLike[str], stems: Sequence[str], *, skip: int = 0, width: int = WIDTH) -> Snippet:
     """`snippet` for a document on disk, of which no more is read than is looked at; its first `skip` bytes are not."""
     with open(file, "rb") as opened:
         opened.seek(skip)
-        return snippet(opened.read(MAX_SCANNED), stems)
+        return snippet(opened.read(MAX_SCANNED), stems, width)
 
 
 def _places(text: str, stems: Sequence[str]) -> list[tuple[int, int]]:

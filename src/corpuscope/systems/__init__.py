@@ -2,11 +2,12 @@
 
 from .ask import ask, ask_async, default_run_folder
 from .run import Run, query_id, result_json
-from .system import System, default_system, load_system, presets
+from .system import System, Task, default_system, load_system, presets
 
 __all__ = [
     "Run",
     "System",
+    "Task",
     "ask",
     "ask_async",
     "default_run_folder",

@@ -11,15 +11,17 @@ from pathlib import Path
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
-from ..agent import POLICIES, Agent, Event, Result, default_model, open_model
+from ..agent import POLICIES, Agent, Event, Result, default_model, open_model, parse_answer, parse_ranking
 from ..corpus import Corpus
 from ..errors import UsageError
 from ..models import Backoff, served_model
 from ..retrieve import ENGINES
 from ..structure import Structured
-from ..workspace import Tool, Workspace, bubblewrap, dci_tools, rise_tools, snippet_tools
+from ..workspace import Tool, Workspace, bubblewrap, dci_tools, paged_tools, rise_tools, snippet_tools
 from .run import Run, query_id, structured_revision
-from .system import System, default_system, load_system
+from .system import System, Task, default_system, load_system
+
+_TOOLS = {"search": rise_tools, "snippets": snippet_tools, "pages": paged_tools}
 
 
 async def ask_async(
@@ -27,6 +29,7 @@ async def ask_async(
     question: str = "",
     *,
     system: str | System = "",
+    task: Task | None = None,
     model: str | Model = "",
     base_url: str = "",
     run: str | Path | None = None,
@@ -38,7 +41,8 @@ async def ask_async(
     """Answer `question` from `corpus`; the trajectory stays in the folder `run` (`default_run_folder` without one).
 
     `model` is a `provider:model` string, `scout`, a name that the OpenAI-compatible server at `base_url` knows, or a
-    pydantic-ai model. Without one, the key in the environment decides; without a key, the scout. With `resume` the
+    pydantic-ai model. Without one, the key in the environment decides; without a key, the scout. `task` "ranking" asks for
+    documents, best first, in place of an answer. With `resume` the
     run goes on with the settings it was started with, and a finished one returns its result. Without a `system` it is
     `rise` where the corpus has tables of contents, else `rise-bm25`.
     Raises `CorpuscopeError` for what a person has to repair.
@@ -58,10 +62,11 @@ async def ask_async(
         if not question.strip():
             raise UsageError("the question is empty")
         chosen = system if isinstance(system, System) else load_system(system or default_system(corpus))
-        name = (model or _any_model(base_url)) if isinstance(model, str) else model.model_name
-        answers = open_model(name, base_url) if isinstance(model, str) else model
+        todo = chosen.task(task)
+        name = _model_name(chosen, model, base_url)
+        answers = model if isinstance(model, Model) else open_model(name, base_url)
         folder = Path(run) if run else default_run_folder(corpus, question)
-        current = Run.create(folder, corpus, chosen, name, base_url, sandboxed)
+        current = Run.create(folder, corpus, chosen, todo, name, base_url, sandboxed)
     return await _answer(corpus, question, current, answers, on_event, backoff or Backoff())
 
 
@@ -92,11 +97,14 @@ async def _answer(
             model=model,
             tools={name: tools[name] for name in settings.system.tools},
             workspace=workspace,
-            system_prompt=settings.system.prompt,
+            system_prompt=settings.system.system_prompt(settings.task),
             events=run.events(identity),
             budget=settings.system.budget,
             policy=POLICIES[settings.system.context],
             settings=ModelSettings(**settings.system.settings),  # type: ignore[typeddict-item]
+            parse=parse_answer if settings.task == "answer" else parse_ranking,
+            submit_at=settings.system.submit_at,
+            force_answer=settings.system.force_answer,
             backoff=backoff,
             on_event=on_event,
         )
@@ -108,8 +116,7 @@ async def _answer(
 def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
     retriever = ENGINES[system.retriever](workspace.corpus)
     retriever.update()
-    make = snippet_tools if system.boundary == "snippets" else rise_tools
-    return make(workspace, retriever, system.k)
+    return _TOOLS[system.boundary](workspace, retriever, system.k)
 
 
 def _structured(corpus: Corpus, system: System) -> AbstractContextManager[Structured | None]:
@@ -140,5 +147,11 @@ def _same_revision(corpus: Corpus, run: Run) -> None:
         )
 
 
-def _any_model(base_url: str) -> str:
-    return served_model(base_url) if base_url else default_model()
+def _model_name(system: System, model: str | Model, base_url: str) -> str:
+    if isinstance(model, Model):
+        model = model.model_name
+    if system.model:
+        if base_url or model not in ("", system.model):
+            raise UsageError(f"system {system.name} asks no language model: leave --model and --base-url out")
+        return system.model
+    return model or (served_model(base_url) if base_url else default_model())

@@ -18,7 +18,7 @@ from ..agent import Answer, Result, Spent, StopReason, read_events
 from ..corpus import Corpus, write_whole
 from ..errors import SetupError, UsageError
 from ..structure import Structured
-from .system import System
+from .system import System, Task
 
 
 class RunSettings(BaseModel):
@@ -30,6 +30,7 @@ class RunSettings(BaseModel):
     corpus: str
     revision: int
     structured: int = 0
+    task: Task = "answer"
     model: str
     base_url: str = ""
     sandboxed: bool = True
@@ -45,7 +46,9 @@ class Run:
     settings: RunSettings
 
     @classmethod
-    def create(cls, folder: Path, corpus: Corpus, system: System, model: str, base_url: str, sandboxed: bool) -> Run:
+    def create(
+        cls, folder: Path, corpus: Corpus, system: System, task: Task, model: str, base_url: str, sandboxed: bool
+    ) -> Run:
         """Start a run in a new folder. Raises `UsageError` where one is already."""
         if (folder / "run.toml").exists():
             raise UsageError(f"{folder} already holds a run: go on with --resume, or choose another folder")
@@ -53,6 +56,7 @@ class Run:
             corpus=str(corpus.root),
             revision=corpus.revision,
             structured=structured_revision(corpus) if system.documents == "structured" else 0,
+            task=task,
             model=model,
             base_url=base_url,
             sandboxed=sandboxed,

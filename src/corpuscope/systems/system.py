@@ -9,15 +9,19 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ..agent import Budget
+from ..agent import ANSWER_FORM, RANKING_FORM, Budget
 from ..corpus import Corpus
 from ..errors import UsageError
 from ..structure import has_tables
+
+Task = Literal["answer", "ranking"]
+"""A question to be answered, or documents to be ranked for it."""
 
 TOOLS = {
     "search": ("search", "bash", "read"),
     "corpus": ("bash", "read", "grep"),
     "snippets": ("search", "get_document"),
+    "pages": ("search", "read_search_results", "read_document"),
 }
 """What each boundary offers."""
 
@@ -30,19 +34,42 @@ class System(BaseModel):
     name: str
     description: str = ""
     prompt: str
-    boundary: Literal["search", "corpus", "snippets"] = "search"
-    """What an agent can look at: the files that `search` imports (RISE), the whole corpus with DCI's tools, or snippets of a
-    ranking and documents by their docid (the retrieval agents of both papers)."""
+    """How to work; the form of the final reply comes below it."""
+    answer_form: str = ANSWER_FORM
+    ranking_form: str = RANKING_FORM
+    tasks: tuple[Task, ...] = ("answer", "ranking")
+    """What it can be asked for; the first unless one chooses."""
+    model: Literal["", "scout", "ranker"] = ""
+    """A fixed policy that this system is; '' leaves the choice to whoever asks."""
+    boundary: Literal["search", "corpus", "snippets", "pages"] = "search"
+    """What an agent can look at: the files that `search` imports (RISE), the whole corpus with DCI's tools, snippets of a ranking
+    and documents by their docid (the retrieval agents of both papers), or pages of a cached ranking (Pi-Serini)."""
     retriever: Literal["bm25"] = "bm25"
     documents: Literal["original", "structured"] = "original"
     """What stands in W: the documents as they are, or with tables of contents (RISE, 3.2)."""
     k: int = Field(default=1000, ge=1)
-    """Documents imported for each sub-query (RISE, section 4)."""
-    tools: tuple[Literal["search", "bash", "read", "grep", "get_document"], ...] = ("search", "bash", "read")
+    """Documents imported for each sub-query (RISE, section 4), or shown, or cached, as the boundary has it."""
+    tools: tuple[
+        Literal["search", "bash", "read", "grep", "get_document", "read_search_results", "read_document"], ...
+    ] = ("search", "bash", "read")
     context: Literal["level0", "level1", "level2", "level3", "level4", "frugal"] = "level3"
     budget: Budget = Budget()
+    submit_at: float | None = Field(default=None, gt=0, lt=1)
+    """The share of its time after which an agent is told to submit and its tools are closed (Pi-Serini: 0.7)."""
+    force_answer: bool = False
+    """Whether one last reply is asked for when a limit is reached; neither paper does."""
     settings: dict[str, Any] = {}
     """pydantic-ai model settings, such as `thinking` or `max_tokens`."""
+
+    def system_prompt(self, task: Task) -> str:
+        form = self.answer_form if task == "answer" else self.ranking_form
+        return "\n\n".join(part.strip() for part in (self.prompt, form) if part.strip()) + "\n"
+
+    def task(self, chosen: Task | None) -> Task:
+        """The chosen task, else its first. Raises `UsageError` for one it cannot do."""
+        if chosen is not None and chosen not in self.tasks:
+            raise UsageError(f"system {self.name} does {' and '.join(self.tasks)}; choose another for --task {chosen}")
+        return chosen or self.tasks[0]
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -12,6 +12,7 @@ from .tools import (
     bash_tool,
     dci_tools,
     grep_tool,
+    paged_tools,
     read_tool,
     rise_tools,
     search_tool,
@@ -21,5 +22,5 @@ from .workspace import Workspace
 
 __all__ = [
     "Limits", "MalformedCall", "Observation", "Outcome", "Sandbox", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "clean_line", "dci_tools", "execute", "grep_tool",
-    "interactive_shell", "read_tool", "ripgrep", "rise_tools", "search_tool", "snippet_tools",
+    "interactive_shell", "paged_tools", "read_tool", "ripgrep", "rise_tools", "search_tool", "snippet_tools",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    SystemPromptPart,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
@@ -22,6 +23,7 @@ from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.usage import RequestUsage
 
 from ...retrieve import Analysis
+from ..ranking import HEADER, MOST
 from . import SCOUT
 from .evidence import TABLE_END, Passage, Window, choose, holds, passages, weights, windows
 from .question import IDENTIFIER, Question, understand
@@ -71,7 +73,7 @@ async def scout(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             return _reply(list(parts))
         turns.append([])  # nothing to do at this step
         number += 1
-    return _reply([TextPart(_answer(question, turns))])
+    return _reply([TextPart(_ranking(turns) if _wants_ranking(messages) else _answer(question, turns))])
 
 
 def _reply(parts: list[Any]) -> ModelResponse:
@@ -149,6 +151,16 @@ def _names(question: Question, turns: list[list[Call]]) -> list[str]:
             if name.lower() not in asked:
                 found[name] = found.get(name, 0.0) + score
     return sorted(found, key=lambda name: -found[name])[:SECOND_QUERIES]
+
+
+def _wants_ranking(messages: Sequence[ModelMessage]) -> bool:
+    return any(isinstance(part, SystemPromptPart) and HEADER in part.content for part in messages[0].parts)
+
+
+def _ranking(turns: list[list[Call]]) -> str:
+    """What all its sub-queries brought, fused."""
+    rows = [f"{rank}. {path}" for rank, path in enumerate(_ranked(turns)[:MOST], 1)]
+    return "\n".join(["Explanation: scout is a fixed search policy, not a language model.", HEADER, *rows])
 
 
 def _answer(question: Question, turns: list[list[Call]]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -46,14 +47,18 @@ def bash_tool(workspace: Workspace) -> Tool:
     """RISE's: the beginning of the output, 4,000 characters of it."""
     seconds = workspace.sandbox.limits.seconds
     description = DESCRIPTION.format(output=MAX_OUTPUT, seconds=seconds)
-    return Tool("bash", description, BashArguments, _running(workspace, Head, _observation))
+    return Tool("bash", description, BashArguments, _running(workspace, Head, _observation), _names_scratch)
 
 
 def dci_bash_tool(workspace: Workspace) -> Tool:
     """DCI's: the end of the output, 2,000 lines or 50 KB of it."""
     seconds = workspace.sandbox.limits.seconds
     description = DCI_DESCRIPTION.format(lines=DCI_LINES, kilobytes=DCI_BYTES >> 10, seconds=seconds)
-    return Tool("bash", description, BashArguments, _running(workspace, Tail, _dci_observation))
+    return Tool("bash", description, BashArguments, _running(workspace, Tail, _dci_observation), _names_scratch)
+
+
+def _names_scratch(data: Mapping[str, Any]) -> bool:
+    return any(word in data["command"] for word in ("/tmp", "~", "HOME", "TMPDIR", "mktemp"))
 
 
 def _running(

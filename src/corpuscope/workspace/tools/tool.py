@@ -26,12 +26,16 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`arguments` is the pydantic model of the call; its JSON schema is what the provider is shown."""
+    """`arguments` is the pydantic model of the call; its JSON schema is what the provider is shown.
+
+    `leaves_something(data)`: whether the call of this record left what later calls may need; a resumed run makes it again.
+    """
 
     name: str
     description: str
     arguments: type[BaseModel]
     run: Callable[[Any], Awaitable[Observation]]
+    leaves_something: Callable[[Mapping[str, Any]], bool] = lambda data: False
 
     @property
     def schema(self) -> dict[str, Any]:
