@@ -10,7 +10,9 @@ import pytest
 import corpuscope
 
 ROOT = Path(corpuscope.__file__).parent
-ROOMS = ("corpus", "models", "structure", "retrieve", "workspace", "agent", "systems", "commands")
+ROOMS = (
+    "corpus", "models", "structure", "retrieve", "workspace", "bridges", "agent", "systems", "serve", "commands",
+)  # fmt: skip
 """In the order of the arrows: a room may import what stands before it."""
 
 

@@ -215,6 +215,46 @@ def shell(
 
 
 @app.command()
+def mcp(
+    corpus: CorpusPath,
+    system: Annotated[str, typer.Option(help="Whose tools. [rise, without tables rise-bm25]")] = "",
+    install: Annotated[
+        str, typer.Option(help="Tell claude-code, codex, cursor, gemini, opencode, pi or vscode of it; asks first.")
+    ] = "",
+    name: Annotated[str, typer.Option(help="What the other agent calls it. [the corpus's name]")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Install without asking.")] = False,
+    http: Annotated[str, typer.Option(help="HOST:PORT to serve many clients over HTTP, not one on stdin.")] = "",
+    token: Annotated[str, typer.Option(help="What HTTP clients must show. [CORPUSCOPE_TOKEN, or a new one]")] = "",
+    k: Annotated[int | None, typer.Option("-k", help="Documents for each sub-query. [1000]", min=1)] = None,
+    command_seconds: Annotated[float | None, typer.Option(help="What one command may take. [60]")] = None,
+    max_sessions: Annotated[int, typer.Option(help="HTTP clients at a time.", min=1)] = 100,
+    idle_seconds: Annotated[float, typer.Option(help="An HTTP client away for so long loses its workspace.")] = 1800.0,
+    sandbox: NoSandbox = "on",
+) -> None:
+    """Serve search, bash and read to other agents, over the Model Context Protocol.
+
+    Each client gets a workspace of its own, which goes when the client does.
+
+    Examples:
+
+      corpuscope mcp docs.corpus --install claude-code
+
+      claude mcp add docs -- corpuscope mcp /path/to/docs.corpus
+
+      corpuscope mcp docs.corpus --http 127.0.0.1:8800
+    """
+    from .commands.mcp import install_command, mcp_command
+
+    if install:
+        install_command(corpus, install, name=name, system=system, yes=yes)
+        return
+    mcp_command(
+        corpus, system=system, http=http, token=token, k=k, command_seconds=command_seconds,
+        max_sessions=max_sessions, idle_seconds=idle_seconds, sandboxed=_sandboxed(sandbox),
+    )  # fmt: skip
+
+
+@app.command()
 def systems(
     action: Annotated[str, typer.Argument(help="`show` prints the TOML of one system.", metavar="[show]")] = "",
     name: Annotated[str, typer.Argument(help="Which one.", metavar="[NAME]")] = "",

@@ -75,6 +75,11 @@ class Manifest:
         """Every document, in the order of its path."""
         yield from self._many(f"SELECT {_ENTRY} FROM documents ORDER BY path", ())
 
+    def page(self, after: str, most: int) -> list[Entry]:
+        """The next documents behind the path `after`, in the order of their paths."""
+        query = f"SELECT {_ENTRY} FROM documents WHERE path > ? ORDER BY path LIMIT ?"
+        return list(self._many(query, (after, most)))
+
     def find(self, docids: Iterable[str]) -> dict[str, Entry]:
         """docid -> entry, for those that exist."""
         return {entry.docid: entry for entry in self._where("docid", list(docids))}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from pydantic_ai.models import Model
@@ -15,13 +14,9 @@ from ..agent import POLICIES, Agent, Event, Result, default_model, open_model, p
 from ..corpus import Corpus
 from ..errors import UsageError
 from ..models import Backoff, served_model
-from ..retrieve import ENGINES
-from ..structure import Structured
-from ..workspace import Tool, Workspace, bubblewrap, dci_tools, paged_tools, rise_tools, snippet_tools
 from .run import Run, query_id, structured_revision
 from .system import System, Task, default_system, load_system
-
-_TOOLS = {"search": rise_tools, "snippets": snippet_tools, "pages": paged_tools}
+from .tools import open_workspace
 
 
 async def ask_async(
@@ -84,43 +79,27 @@ async def _answer(
     corpus: Corpus, question: str, run: Run, model: Model, on_event: Callable[[Event], None], backoff: Backoff
 ) -> Result:
     settings = run.settings
-    if settings.sandboxed:
-        bubblewrap()  # a machine that cannot make a sandbox says so before anything is spent
-    whole = settings.system.boundary == "corpus"
+    system = settings.system
     identity = query_id(question)
-    with (
-        _structured(corpus, settings.system) as structured,
-        Workspace(corpus, structured=structured, whole=whole, sandboxed=settings.sandboxed) as workspace,
-    ):
-        tools = dci_tools(workspace) if whole else _bounded(settings.system, workspace)
+    with open_workspace(corpus, system, sandboxed=settings.sandboxed) as (workspace, tools):
         agent = Agent(
             model=model,
-            tools={name: tools[name] for name in settings.system.tools},
+            tools=tools,
             workspace=workspace,
-            system_prompt=settings.system.system_prompt(settings.task),
+            system_prompt=system.system_prompt(settings.task),
             events=run.events(identity),
-            budget=settings.system.budget,
-            policy=POLICIES[settings.system.context],
-            settings=ModelSettings(**settings.system.settings),  # type: ignore[typeddict-item]
+            budget=system.budget,
+            policy=POLICIES[system.context],
+            settings=ModelSettings(**system.settings),  # type: ignore[typeddict-item]
             parse=parse_answer if settings.task == "answer" else parse_ranking,
-            submit_at=settings.system.submit_at,
-            force_answer=settings.system.force_answer,
+            submit_at=system.submit_at,
+            force_answer=system.force_answer,
             backoff=backoff,
             on_event=on_event,
         )
         result = await agent.run(question)
     run.write_answer(identity, result)
     return result
-
-
-def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
-    retriever = ENGINES[system.retriever](workspace.corpus)
-    retriever.update()
-    return _TOOLS[system.boundary](workspace, retriever, system.k)
-
-
-def _structured(corpus: Corpus, system: System) -> AbstractContextManager[Structured | None]:
-    return closing(Structured.open(corpus)) if system.documents == "structured" else nullcontext()
 
 
 def _same_question(given: str, recorded: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -41,11 +42,14 @@ class SearchArguments(BaseModel):
 def search_tool(workspace: Workspace, retriever: Retriever, k: int = 1000) -> Tool:
     """The tool over one workspace; imports the top `k` of each sub-query."""
     analysis = Analysis(workspace.corpus.language)
-    lock = asyncio.Lock()
+    lock = threading.Lock()
+
+    def search(queries: Sequence[str]) -> Observation:
+        with lock:  # parallel calls must agree on which of them brought a file
+            return _search(workspace, retriever, analysis, queries, k)
 
     async def run(arguments: SearchArguments) -> Observation:
-        async with lock:  # parallel calls must agree on which of them brought a file
-            return await asyncio.to_thread(_search, workspace, retriever, analysis, arguments.queries, k)
+        return await asyncio.to_thread(search, arguments.queries)
 
     return Tool("search", DESCRIPTION.format(k=k, previews=PREVIEWS), SearchArguments, run)
 

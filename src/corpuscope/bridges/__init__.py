@@ -1,0 +1,26 @@
+"""The same tools as other programs want them: an MCP server, pydantic-ai, LangChain, plain schemas."""
+
+from typing import TYPE_CHECKING, Any
+
+from .schemas import anthropic_tools, call_tool, openai_tools
+
+if TYPE_CHECKING:
+    from .langchain import langchain_tools
+    from .mcp import Context, Session, Told, mcp_server
+    from .pydantic_ai import pydantic_ai_tools
+
+_HOMES = {
+    "Context": ".mcp", "Session": ".mcp", "Told": ".mcp", "langchain_tools": ".langchain", "mcp_server": ".mcp", "pydantic_ai_tools": ".pydantic_ai",
+}  # fmt: skip
+__all__ = [
+    "Context", "Session", "Told", "anthropic_tools", "call_tool", "langchain_tools", "mcp_server", "openai_tools", "pydantic_ai_tools",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Each needs another library, and nobody all of them."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)

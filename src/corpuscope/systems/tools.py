@@ -1,0 +1,59 @@
+"""The tools of a system over a workspace of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from pathlib import Path
+
+from ..corpus import Corpus
+from ..retrieve import ENGINES
+from ..structure import Structured
+from ..workspace import Limits, Tool, Workspace, bubblewrap, dci_tools, paged_tools, rise_tools, snippet_tools
+from .system import System, default_system, load_system
+
+_BOUNDED = {"search": rise_tools, "snippets": snippet_tools, "pages": paged_tools}
+
+
+@contextmanager
+def open_tools(
+    corpus: Corpus | str | Path, system: str | System = "", *, sandboxed: bool = True, limits: Limits | None = None
+) -> Iterator[dict[str, Tool]]:
+    """name -> tool of a `system` (`rise` where the corpus has tables of contents, else `rise-bm25`), over a new workspace that
+    goes when the context is left.
+
+    Raises `CorpuscopeError` for what a person has to repair.
+    """
+    opened = corpus if isinstance(corpus, Corpus) else Corpus.open(corpus)
+    chosen = system if isinstance(system, System) else load_system(system or default_system(opened))
+    with (
+        nullcontext() if opened is corpus else closing(opened),
+        open_workspace(opened, chosen, sandboxed=sandboxed, limits=limits) as (_, tools),
+    ):
+        yield tools
+
+
+@contextmanager
+def open_workspace(
+    corpus: Corpus, system: System, *, sandboxed: bool = True, limits: Limits | None = None
+) -> Iterator[tuple[Workspace, dict[str, Tool]]]:
+    """A new workspace as `system` wants it, and its tools."""
+    if sandboxed:
+        bubblewrap()  # a machine that cannot make a sandbox says so before anything is spent
+    whole = system.boundary == "corpus"
+    with (
+        _structured(corpus, system) as structured,
+        Workspace(corpus, structured=structured, whole=whole, sandboxed=sandboxed, limits=limits) as workspace,
+    ):
+        tools = dci_tools(workspace) if whole else _bounded(system, workspace)
+        yield workspace, {name: tools[name] for name in system.tools}
+
+
+def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
+    retriever = ENGINES[system.retriever](workspace.corpus)
+    retriever.update()
+    return _BOUNDED[system.boundary](workspace, retriever, system.k)
+
+
+def _structured(corpus: Corpus, system: System) -> AbstractContextManager[Structured | None]:
+    return closing(Structured.open(corpus)) if system.documents == "structured" else nullcontext()
