@@ -3,13 +3,15 @@
 from .answer import ANSWER_FORM, Answer, Citation, parse_answer
 from .budget import Budget, Spent, StopReason
 from .context import POLICIES, level3
+from .harness import DEFAULT_MODEL, HARNESSES, Job, run_harness
 from .loop import Agent, Result
 from .models import default_model, open_model
+from .ranker import RANKER
 from .ranking import RANKING_FORM, parse_ranking
 from .scout import SCOUT
 from .trajectory import Event, read_events
 
 __all__ = [
-    "ANSWER_FORM", "POLICIES", "RANKING_FORM", "SCOUT", "Agent", "Answer", "Budget", "Citation", "Event", "Result", "Spent", "StopReason",
-    "default_model", "level3", "open_model", "parse_answer", "parse_ranking", "read_events",
+    "ANSWER_FORM", "DEFAULT_MODEL", "HARNESSES", "POLICIES", "RANKER", "RANKING_FORM", "SCOUT", "Agent", "Answer", "Budget", "Citation", "Event", "Job", "Result", "Spent", "StopReason",
+    "default_model", "level3", "open_model", "parse_answer", "parse_ranking", "read_events", "run_harness",
 ]  # fmt: skip

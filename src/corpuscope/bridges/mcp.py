@@ -27,6 +27,9 @@ MAX_RESOURCE = 4 << 20
 PROGRESS_SECONDS = 1.0
 """Between two notes that a call is still at work."""
 
+SHOW_STRUCTURE = ("claude", "codex")
+"""How the names of clients begin that show a model the structured content of a result and not its text."""
+
 SCHEME = "corpus:///"
 
 Context = ServerRequestContext[Any, Any]
@@ -62,11 +65,7 @@ def mcp_server(
             seconds = time.monotonic() - started
             told(_call_id(params), params.name, params.arguments or {}, observation, failed, seconds)
         await context.session.report_progress(time.monotonic() - started + 1, message=f"{params.name} is done")
-        return types.CallToolResult(
-            content=[types.TextContent(text=observation.text)],
-            structured_content=_structured(observation) if not failed else None,
-            is_error=failed,
-        )
+        return _result(observation, failed, _shows_structure(context))
 
     async def list_resources(
         context: Context, params: types.PaginatedRequestParams | None
@@ -100,12 +99,24 @@ def _described(tool: Tool) -> types.Tool:
     return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints)
 
 
-def _structured(observation: Observation) -> dict[str, Any]:
-    """The data of an observation, without lists that only metrics want: a search brings thousands of docids."""
+def _shows_structure(context: Context) -> bool:
+    """Whether the client is one that gives its model the structured content in place of the text."""
+    client = context.session.client_params
+    return client is not None and client.client_info.name.startswith(SHOW_STRUCTURE)
+
+
+def _result(observation: Observation, failed: bool, shows_structure: bool) -> types.CallToolResult:
+    """Text for the model and data for the program. The data also holds the text, for a client that passes on nothing else;
+    those that are known to would show it as JSON, and get the data where no model sees it."""
     data = dict(observation.data)
-    if "imported" in data:
+    if "imported" in data:  # thousands of docids, which only metrics want
         data["imported"] = len(data["imported"])
-    return data
+    structured = None if failed or shows_structure else {"text": observation.text, **data}
+    content = types.TextContent(text=observation.text)
+    result = types.CallToolResult(content=[content], structured_content=structured, is_error=failed)
+    if shows_structure and not failed:
+        result.meta = {"corpuscope/data": data}
+    return result
 
 
 def _call_id(params: types.CallToolRequestParams) -> str:

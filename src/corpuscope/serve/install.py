@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from ..bridges import pi_extension
 from ..corpus import write_whole
 from ..errors import SetupError, UsageError
 
@@ -70,7 +71,7 @@ def planned(client: str, name: str, program: str, arguments: Sequence[str]) -> C
         raise UsageError(f"--install {client}: there are {', '.join(CLIENTS)}")
     known = CLIENTS[client]
     if client == "pi":
-        return _extension(known.file() / f"corpuscope-{name}.ts", [program, *arguments])
+        return _extension(known.file() / f"corpuscope-{name}.ts", name, [program, *arguments])
     text = _read(known.file())
     plan = _toml if client == "codex" else _json
     return plan(known, text, name, known.entry(program, arguments))
@@ -129,12 +130,12 @@ def _toml(client: _Client, text: str, name: str, entry: dict[str, Any]) -> Chang
     return Change(file, whole, added.rstrip())
 
 
-def _extension(file: Path, command: Sequence[str]) -> Change:
-    """Pi speaks no MCP: an extension of its own starts the server and offers its tools."""
-    source = (resources.files(__package__) / "pi_extension.ts").read_text()
-    text = source.replace("const COMMAND: string[] = [];", f"const COMMAND: string[] = {json.dumps(list(command))};")
-    there = _read(file)
-    return Change(file, text, "" if there == text else f"an extension that starts: {' '.join(command)}")
+def _extension(file: Path, name: str, command: Sequence[str]) -> Change:
+    prefix = re.sub(r"\W", "_", name) + "_"
+    text, there = pi_extension(command, prefix), _read(file)
+    return Change(
+        file, text, "" if there == text else f"an extension, tools {prefix}..., that starts: {' '.join(command)}"
+    )
 
 
 def _refuse_taken(file: Path, name: str, there: object) -> None:

@@ -52,7 +52,10 @@ class System(BaseModel):
     tools: tuple[
         Literal["search", "bash", "read", "grep", "get_document", "read_search_results", "read_document"], ...
     ] = ("search", "bash", "read")
-    context: Literal["level0", "level1", "level2", "level3", "level4", "frugal"] = "level3"
+    harness: Literal["", "claude-code", "pi"] = ""
+    """Whose loop asks the model and calls the tools; '' is our own."""
+    context: Literal["level0", "level1", "level2", "level3", "level4", "frugal", "own"] = "level3"
+    """What of the history goes back to the model; "own" is the harness's own way."""
     budget: Budget = Budget()
     submit_at: float | None = Field(default=None, gt=0, lt=1)
     """The share of its time after which an agent is told to submit and its tools are closed (Pi-Serini: 0.7)."""
@@ -64,6 +67,13 @@ class System(BaseModel):
     def system_prompt(self, task: Task) -> str:
         form = self.answer_form if task == "answer" else self.ranking_form
         return "\n\n".join(part.strip() for part in (self.prompt, form) if part.strip()) + "\n"
+
+    def changed(self, **choices: Any) -> Self:
+        """With other choices on top. Raises `UsageError` where they do not fit."""
+        try:
+            return self.model_validate(self.model_dump() | choices)
+        except ValidationError as error:
+            raise UsageError(f"system {self.name}: {_wrong(error)}") from error
 
     def task(self, chosen: Task | None) -> Task:
         """The chosen task, else its first. Raises `UsageError` for one it cannot do."""
@@ -77,6 +87,12 @@ class System(BaseModel):
         if strange:
             raise ValueError(
                 f'tools: boundary = "{self.boundary}" has no {", ".join(strange)}, it has {", ".join(TOOLS[self.boundary])}'
+            )
+        if (self.context == "own") != bool(self.harness):
+            raise ValueError('context: it is "own" where a harness is chosen, and only there')
+        if self.harness and (self.force_answer or self.submit_at is not None or self.model):
+            raise ValueError(
+                f"harness: {self.harness} has a loop of its own: no force_answer, submit_at or model with it"
             )
         if self.boundary != "search" and self.documents == "structured":
             raise ValueError(f'documents: with boundary = "{self.boundary}" they stand as they are')
@@ -136,5 +152,8 @@ def _parse_text(text: str, where: str) -> System:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{where} is not TOML: {error}") from error
     except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}".lstrip(": ") for e in error.errors())
-        raise UsageError(f"{where} is no system ({wrong})") from error
+        raise UsageError(f"{where} is no system ({_wrong(error)})") from error
+
+
+def _wrong(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}".lstrip(": ") for e in error.errors())

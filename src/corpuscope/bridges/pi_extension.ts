@@ -5,10 +5,11 @@
  */
 import { spawn } from "node:child_process";
 import { connect } from "node:net";
-import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 
 const COMMAND: string[] = [];
+/** Before the names of the tools, so that Pi keeps its own bash and read. */
+const PREFIX = "";
 const VERSION = "2025-06-18";
 
 type Message = { id?: number; method?: string; result?: any; error?: { message: string }; params?: any };
@@ -24,7 +25,14 @@ class Server {
 		input: Readable,
 		readonly close: () => void,
 	) {
-		createInterface({ input }).on("line", (line) => this.receive(line));
+		// Not node:readline: it also breaks lines at U+2028, which documents hold.
+		let rest = "";
+		input.setEncoding("utf8");
+		input.on("data", (chunk: string) => {
+			const lines = (rest + chunk).split("\n");
+			rest = lines.pop()!;
+			for (const line of lines) this.receive(line);
+		});
 		input.on("close", () => this.end(new Error("the corpuscope server has ended")));
 		output.on("error", (error) => this.end(error));
 	}
@@ -88,7 +96,7 @@ function start(): Server {
 
 export default async function (pi: any) {
 	const server = start();
-	await server.request("initialize", {
+	const { instructions } = await server.request("initialize", {
 		protocolVersion: VERSION,
 		capabilities: {},
 		clientInfo: { name: "pi", version: "1" },
@@ -97,8 +105,8 @@ export default async function (pi: any) {
 	const { tools } = await server.request("tools/list", {});
 	for (const tool of tools) {
 		pi.registerTool({
-			name: tool.name,
-			label: tool.name,
+			name: PREFIX + tool.name,
+			label: PREFIX + tool.name,
 			description: tool.description,
 			parameters: tool.inputSchema,
 			async execute(id: string, params: object, signal?: AbortSignal) {
@@ -109,6 +117,11 @@ export default async function (pi: any) {
 				return { content: [{ type: "text", text }], details: result.structuredContent ?? {} };
 			},
 		});
+	}
+	if (instructions) {
+		const names = tools.map((tool: any) => `${tool.name} is ${PREFIX}${tool.name}`).join(", ");
+		const told = `\n\n# Tools for the document collection\n\nTheir names: ${names}.\n\n${instructions}`;
+		pi.on("before_agent_start", async (event: any) => ({ systemPrompt: event.systemPrompt + told }));
 	}
 	pi.on("session_shutdown", async () => server.close());
 }
