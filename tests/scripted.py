@@ -68,6 +68,8 @@ class ScriptedServer:
                 else:
                     path = self.path.split("?")[0]
                     speak = next((f for end, f in PROTOCOLS.items() if path.endswith(end)), reply)
+                    if path.endswith("/completions") and "/chat/" not in path:
+                        speak = completion_reply
                     value = speak(step, number, body)
                     if not body.get("stream"):
                         self._send(200, value)
@@ -159,6 +161,15 @@ def reply(step: Step, number: int, body: dict[str, Any]) -> dict[str, Any]:
     if usage is not None:
         value["usage"] = {"total_tokens": usage["prompt_tokens"] + usage["completion_tokens"], **usage}
     return value
+
+
+def completion_reply(step: Step, number: int, body: dict[str, Any]) -> dict[str, Any]:
+    """OpenAI's first protocol: a text that goes on."""
+    return {
+        "id": f"reply-{number}", "object": "text_completion", "created": 0, "model": body["model"],
+        "choices": [{"index": 0, "text": step["text"], "finish_reason": "stop", "logprobs": None}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+    }  # fmt: skip
 
 
 def chat_chunks(value: dict[str, Any]) -> list[dict[str, Any]]:

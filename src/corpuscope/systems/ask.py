@@ -24,6 +24,7 @@ from ..agent import (
     parse_answer,
     parse_ranking,
     run_harness,
+    tag_model,
 )
 from ..corpus import Corpus
 from ..errors import UsageError
@@ -161,7 +162,10 @@ def _same_revision(corpus: Corpus, run: Run) -> None:
 
 def _opened_for(system: System, name: str, base_url: str) -> Model | None:
     """The model that our loop asks; None where a harness asks one itself."""
-    return None if system.harness else open_model(name, base_url)
+    if system.harness:
+        return None
+    model = open_model(name, base_url)
+    return tag_model(system.speech, model) if system.speech else model
 
 
 def _model_name(system: System, model: str | Model, base_url: str) -> str:
@@ -169,8 +173,8 @@ def _model_name(system: System, model: str | Model, base_url: str) -> str:
         if system.harness:
             raise UsageError(f"system {system.name} asks its model itself: give its name, not an object")
         model = model.model_name
-    if system.harness:
-        return _harness_model(system, model, base_url)
+    if system.harness or system.speech:
+        return _language_model(system, model, base_url)
     if system.model:
         if base_url or model not in ("", system.model):
             raise UsageError(f"system {system.name} asks no language model: leave --model and --base-url out")
@@ -178,7 +182,7 @@ def _model_name(system: System, model: str | Model, base_url: str) -> str:
     return model or (served_model(base_url) if base_url else default_model())
 
 
-def _harness_model(system: System, model: str, base_url: str) -> str:
+def _language_model(system: System, model: str, base_url: str) -> str:
     known = model or DEFAULT_MODEL.get(system.harness, "") or (served_model(base_url) if base_url else default_model())
     if known in (SCOUT, RANKER):
         raise UsageError(f"system {system.name} asks a language model: set a provider's key, or name one with --model")

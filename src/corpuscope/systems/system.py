@@ -22,6 +22,7 @@ TOOLS = {
     "corpus": ("bash", "read", "grep"),
     "snippets": ("search", "get_document"),
     "pages": ("search", "read_search_results", "read_document"),
+    "passages": ("search", "access"),
 }
 """What each boundary offers."""
 
@@ -41,19 +42,22 @@ class System(BaseModel):
     """What it can be asked for; the first unless one chooses."""
     model: Literal["", "scout", "ranker"] = ""
     """A fixed policy that this system is; '' leaves the choice to whoever asks."""
-    boundary: Literal["search", "corpus", "snippets", "pages"] = "search"
+    boundary: Literal["search", "corpus", "snippets", "pages", "passages"] = "search"
     """What an agent can look at: the files that `search` imports (RISE), the whole corpus with DCI's tools, snippets of a ranking
-    and documents by their docid (the retrieval agents of both papers), or pages of a cached ranking (Pi-Serini)."""
+    and documents by their docid (the retrieval agents of both papers), pages of a cached ranking (Pi-Serini), or passages (the trained
+    agents)."""
     retriever: Literal["bm25"] = "bm25"
     documents: Literal["original", "structured"] = "original"
     """What stands in W: the documents as they are, or with tables of contents (RISE, 3.2)."""
     k: int = Field(default=1000, ge=1)
     """Documents imported for each sub-query (RISE, section 4), or shown, or cached, as the boundary has it."""
     tools: tuple[
-        Literal["search", "bash", "read", "grep", "get_document", "read_search_results", "read_document"], ...
+        Literal["search", "bash", "read", "grep", "get_document", "read_search_results", "read_document", "access"], ...
     ] = ("search", "bash", "read")
     harness: Literal["", "claude-code", "pi"] = ""
     """Whose loop asks the model and calls the tools; '' is our own."""
+    speech: Literal["", "search-r1", "r1-searcher", "zerosearch", "verltool", "asearcher", "grepseek"] = ""
+    """The tags that the model was trained to speak in; '' is tool calls. The `prompt` has its question at `{question}`."""
     context: Literal["level0", "level1", "level2", "level3", "level4", "frugal", "own"] = "level3"
     """What of the history goes back to the model; "own" is the harness's own way."""
     budget: Budget = Budget()
@@ -65,6 +69,8 @@ class System(BaseModel):
     """pydantic-ai model settings, such as `thinking` or `max_tokens`."""
 
     def system_prompt(self, task: Task) -> str:
+        if self.speech:
+            return self.prompt  # as the model was trained on it, to the last line end
         form = self.answer_form if task == "answer" else self.ranking_form
         return "\n\n".join(part.strip() for part in (self.prompt, form) if part.strip()) + "\n"
 
@@ -94,6 +100,12 @@ class System(BaseModel):
             raise ValueError(
                 f"harness: {self.harness} has a loop of its own: no force_answer, submit_at or model with it"
             )
+        if self.speech and (self.harness or self.model or self.answer_form or self.tasks != ("answer",)):
+            raise ValueError(
+                f'speech: {self.speech} answers in tags: tasks = ["answer"], answer_form = "", no harness or model'
+            )
+        if self.speech not in ("", "grepseek") and "{question}" not in self.prompt:
+            raise ValueError("prompt: it needs {question} where the question goes")
         if self.boundary != "search" and self.documents == "structured":
             raise ValueError(f'documents: with boundary = "{self.boundary}" they stand as they are')
         return self

@@ -6,11 +6,25 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 
+from ..agent import grammar_of
 from ..corpus import Corpus
 from ..retrieve import ENGINES
 from ..structure import Structured
-from ..workspace import Limits, Tool, Workspace, bubblewrap, dci_tools, paged_tools, rise_tools, snippet_tools
+from ..workspace import (
+    Limits,
+    Tool,
+    Workspace,
+    bubblewrap,
+    dci_tools,
+    paged_tools,
+    passage_tools,
+    rise_tools,
+    snippet_tools,
+)
 from .system import System, default_system, load_system
+
+DEFAULT_SPEECH = "search-r1"
+"""Whose form passages have for a model that makes tool calls."""
 
 _BOUNDED = {"search": rise_tools, "snippets": snippet_tools, "pages": paged_tools}
 
@@ -52,6 +66,8 @@ def open_workspace(
 def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
     retriever = ENGINES[system.retriever](workspace.corpus)
     retriever.update()
+    if system.boundary == "passages":
+        return passage_tools(workspace, retriever, system.k, grammar_of(system.speech or DEFAULT_SPEECH).show)
     return _BOUNDED[system.boundary](workspace, retriever, system.k)
 
 

@@ -8,11 +8,14 @@ from .shell import interactive_shell
 from .tools import (
     MalformedCall,
     Observation,
+    Passage,
+    Show,
     Tool,
     bash_tool,
     dci_tools,
     grep_tool,
     paged_tools,
+    passage_tools,
     read_tool,
     rise_tools,
     search_tool,
@@ -21,6 +24,6 @@ from .tools import (
 from .workspace import Workspace
 
 __all__ = [
-    "Limits", "MalformedCall", "Observation", "Outcome", "Sandbox", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "clean_line", "dci_tools", "execute", "grep_tool",
-    "interactive_shell", "paged_tools", "read_tool", "ripgrep", "rise_tools", "search_tool", "snippet_tools",
+    "Limits", "MalformedCall", "Observation", "Outcome", "Passage", "Sandbox", "Show", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "clean_line", "dci_tools", "execute", "grep_tool",
+    "interactive_shell", "paged_tools", "passage_tools", "read_tool", "ripgrep", "rise_tools", "search_tool", "snippet_tools",
 ]  # fmt: skip
