@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import sys
 from pathlib import Path
 
@@ -58,15 +59,21 @@ def _serve(
     app = http_app(
         corpus, system, secret, host=host, limits=limits, max_sessions=max_sessions, idle_seconds=idle_seconds
     )
-    shown = f"[{host}]" if ":" in host else host
-    print(f"serving {corpus.root} at http://{shown}:{port}/mcp", file=sys.stderr)
-    if not token and not os.environ.get(TOKEN):
-        print(f"token for this run: {secret}", file=sys.stderr)
-    sys.stderr.flush()
+    with _listening(host, port) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        print(f"serving {corpus.root} at http://{shown}:{listener.getsockname()[1]}/mcp", file=sys.stderr)
+        if not token and not os.environ.get(TOKEN):
+            print(f"token for this run: {secret}", file=sys.stderr)
+        sys.stderr.flush()
+        asyncio.run(serve_http(app, listener))
+
+
+def _listening(host: str, port: int) -> socket.socket:
     try:
-        asyncio.run(serve_http(app, host, port))
-    except SystemExit as error:  # uvicorn's way to say that it cannot listen there
-        raise SetupError(f"cannot listen on {host}:{port}: it is in use or not ours; choose another --http") from error
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise SetupError(f"cannot listen on {host}:{port} ({why}); choose another --http") from error
 
 
 def install_command(path: Path, client: str, *, name: str, system: str, yes: bool) -> None:
@@ -111,6 +118,6 @@ def _program() -> str:
 def _address(http: str) -> tuple[str, int]:
     host, _, port = http.rpartition(":")
     host = host.strip("[]")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise UsageError(f"--http {http}: it is HOST:PORT, such as 127.0.0.1:8800")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise UsageError(f"--http {http}: it is HOST:PORT, such as 127.0.0.1:8800 (port 0: any that is free)")
     return host, int(port)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import socket
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import cast
@@ -77,14 +78,12 @@ def http_app(
     return _with_token(_with_sessions(app), token)
 
 
-async def serve_http(app: ASGIApp, host: str, port: int) -> None:
-    """Serve until stopped by a signal; all workspaces go."""
+async def serve_http(app: ASGIApp, listener: socket.socket) -> None:
+    """Serve whoever comes to `listener` until a signal says to stop; all workspaces go."""
     import uvicorn
 
-    config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=SHUTDOWN_SECONDS, lifespan="on"
-    )
-    await uvicorn.Server(config).serve()
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=SHUTDOWN_SECONDS, lifespan="on")
+    await uvicorn.Server(config).serve(sockets=[listener])
 
 
 def _with_token(app: ASGIApp, token: str) -> ASGIApp:

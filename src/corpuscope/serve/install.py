@@ -125,8 +125,10 @@ def _toml(client: _Client, text: str, name: str, entry: dict[str, Any]) -> Chang
     _refuse_taken(file, name, there)
     added = tomli_w.dumps({"mcp_servers": {name: entry}}).removeprefix("[mcp_servers]\n").lstrip()
     whole = f"{text.rstrip()}\n\n{added}".lstrip()
-    if tomllib.loads(text) | {"mcp_servers": None} != tomllib.loads(whole) | {"mcp_servers": None}:
-        raise UsageError(f"{file} cannot be added to without changing it; add the server by hand")
+    try:
+        tomllib.loads(whole)
+    except tomllib.TOMLDecodeError as error:  # its servers stand in one line, which no table can add to
+        raise UsageError(f"{file} cannot be added to at its end ({error}); add the server by hand") from error
     return Change(file, whole, added.rstrip())
 
 
