@@ -108,7 +108,7 @@ def checked(corpus: Corpus, result: Result, events: list[Event]) -> None:
     """The same events as our loop writes, and the right values in them."""
     kinds = [event["type"] for event in events]
     assert kinds == ["start", "response", "tool", "response", *["tool"] * 3, "response", "answer", "stop"]
-    tools = [event for event in events if event["type"] == "tool"]
+    tools = sorted((event for event in events if event["type"] == "tool"), key=lambda event: event["id"])
     assert [tool["name"] for tool in tools[:3]] == ["bash", "read", "read"]
     assert tools[0]["text"] == f"{FOUND}\n/w" and tools[0]["data"]["exit_code"] == 0 and not tools[0]["error"]
     assert tools[1]["data"]["docid"] == "dogs.md" and "A dog ran." in tools[1]["text"]

@@ -86,7 +86,6 @@ async def _run(job: Job, record: Record) -> Result:
     if result is None:
         raise SetupError(f"Claude Code ended without a result: {' '.join(' '.join(errors[-3:]).split())[:500]}")
     reply_is_whole()
-    record.results()
     if result.total_cost_usd is not None:
         record.spent.dollars = result.total_cost_usd  # with what it asked beside the conversation
     return _ended(record, result, last)

@@ -87,11 +87,11 @@ class Record:
         self.write("response", message=dump_response(response), spent=self.spent.model_dump())
         self._pending += [part for part in response.parts if isinstance(part, ToolCallPart)]
 
-    def results(self, seen: Mapping[str, tuple[str, bool]] | None = None) -> None:
-        """All calls of the replies so far are answered. `seen` is id -> (text, failed) as the harness shows it, for calls that
-        never reached us."""
-        for call in self._pending:
-            text, refused = (seen or {}).get(call.tool_call_id, ("Error: the harness made no such call", True))
+    def results(self, seen: Mapping[str, tuple[str, bool]]) -> None:
+        """These calls are answered: id -> (text, failed) as the harness shows it, which counts for calls that never came to us."""
+        for call in [call for call in self._pending if call.tool_call_id in seen]:
+            self._pending.remove(call)
+            text, refused = seen[call.tool_call_id]
             name, arguments, observation, failed, seconds = self._done.pop(
                 call.tool_call_id, (call.tool_name, call.args_as_dict(), Observation(text), refused, 0.0)
             )
@@ -100,10 +100,12 @@ class Record:
                 "tool", id=call.tool_call_id, name=name, arguments=dict(arguments), text=observation.text,
                 data=dict(observation.data), error=failed, malformed=False, took=round(seconds, 4),
             )  # fmt: skip
-        self._pending.clear()
 
     def end(self, text: str, reason: StopReason, detail: str = "") -> Result:
-        """The last word; '' is none."""
+        """The last word; '' is none. Calls that are still open have come to nothing."""
+        self.results(
+            {call.tool_call_id: ("Error: the question ended before its result", True) for call in self._pending}
+        )
         answer = None
         if reason is StopReason.ANSWERED and not text.strip():
             reason = StopReason.EMPTY_REPLY
@@ -124,7 +126,6 @@ async def recorded(job: Job, work: Callable[[Record], Any]) -> Result:
             result: Result = await work(record)
             return result
     except TimeoutError:
-        record.results()
         return record.end("", StopReason.WALL_CLOCK)
     except asyncio.CancelledError:
         record.end("", StopReason.INTERRUPTED)
