@@ -38,27 +38,39 @@ def folder(tmp_path: Path) -> Path:
 def test_the_commands_of_the_readme_run_in_their_order(folder: Path) -> None:
     lines = [line for block in blocks("sh") for line in block.splitlines()]
     assert len(lines) >= 13
-    steps = [{"calls": [call("search", {"queries": ["session cache"]})]}, ANSWER] * 3
+    steps = [{"calls": [call("search", {"queries": ["session cache"]})]}, ANSWER] * 5
     with ScriptedServer(steps) as server:
         environment = clean_environment(
             OPENAI_API_KEY="x", ANTHROPIC_API_KEY="x", OPENAI_BASE_URL=server.base_url,
-            ANTHROPIC_BASE_URL=server.base_url.removesuffix("/v1"), PATH=f"{PROGRAM.parent}:/usr/bin:/bin",
+            ANTHROPIC_BASE_URL=server.base_url.removesuffix("/v1"), HOME=str(folder), PATH=f"{PROGRAM.parent}:/usr/bin:/bin",
         )  # fmt: skip
         for line in lines:
             command = shlex.split(line.replace("http://127.0.0.1:8000/v1", server.base_url))
-            if command[1] == "ask" and not {"--model", "--base-url", "--resume"} & set(command):
+            if command[1] == "ask" and not {"--model", "--base-url", "--resume", "bm25", "scout"} & set(command):
                 command += ["--model", "scout"]
+            if "--install" in command:
+                command.append("--yes")
             done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
 
 
-def test_the_python_example_runs(folder: Path) -> None:
-    (example,) = blocks("python")
-    assert len(example.strip().splitlines()) <= 12
-    done = subprocess.run([sys.executable, "-c", example], cwd=folder, capture_output=True, text=True, check=False,
-                          env=clean_environment())  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "sessions.md" in done.stdout and "files in" in done.stdout and "SESSION_CACHE_ALIAS" in done.stdout
+def test_the_python_examples_run(folder: Path) -> None:
+    subprocess.run([PROGRAM, "index", "docs", "--into", "my.corpus"], cwd=folder, check=True, capture_output=True)
+    steps = [
+        {"calls": [call("search", {"queries": ["session cache"]})]},
+        {"text": "SESSION_CACHE_ALIAS, by sessions.md"},
+    ]
+    said = []
+    with ScriptedServer(steps) as server:
+        for example in blocks("python"):
+            assert len(example.strip().splitlines()) <= 12
+            done = subprocess.run([sys.executable, "-c", example], cwd=folder, capture_output=True, text=True, check=False,
+                                  env=clean_environment(OPENAI_API_KEY="x", OPENAI_BASE_URL=server.base_url))  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            said.append(done.stdout)
+    assert len(said) == 2 and all("SESSION_CACHE_ALIAS" in text and "sessions.md" in text for text in said)
+    assert "files in" in said[1]
+    assert [tool["name"] for tool in server.requests[0]["tools"]] == ["search", "bash", "read"]
 
 
 def test_the_stop_reasons_are_the_ones_there_are() -> None:

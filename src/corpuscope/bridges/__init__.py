@@ -1,7 +1,8 @@
 """The same tools as other programs want them: an MCP server, pydantic-ai, LangChain, plain schemas."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazily
 from .extension import pi_extension
 from .schemas import anthropic_tools, call_tool, openai_tools
 
@@ -11,19 +12,13 @@ if TYPE_CHECKING:
     from .pydantic_ai import pydantic_ai_tools
     from .socket import serve_socket
 
-_HOMES = {
+__getattr__ = lazily(
+    __name__,
+    {
     "Context": ".mcp", "Session": ".mcp", "Told": ".mcp", "langchain_tools": ".langchain", "mcp_server": ".mcp", "pydantic_ai_tools": ".pydantic_ai",
     "serve_socket": ".socket",
-}  # fmt: skip
+},
+)  # fmt: skip
 __all__ = [
     "Context", "Session", "Told", "anthropic_tools", "call_tool", "langchain_tools", "mcp_server", "openai_tools", "pi_extension", "pydantic_ai_tools", "serve_socket",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Each needs another library, and nobody all of them."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)

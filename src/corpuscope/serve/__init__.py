@@ -1,22 +1,19 @@
 """The corpus as a service: an MCP server on standard input and output or over HTTP, and how to tell other agents of it."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import lazily
 
 if TYPE_CHECKING:
     from .http import http_app, serve_http
     from .install import CLIENTS, Change, planned, write
     from .stdio import serve_stdio
 
-_HOMES = {
+__getattr__ = lazily(
+    __name__,
+    {
     "CLIENTS": ".install", "Change": ".install", "http_app": ".http", "planned": ".install", "serve_http": ".http",
     "serve_stdio": ".stdio", "write": ".install",
-}  # fmt: skip
+},
+)  # fmt: skip
 __all__ = ["CLIENTS", "Change", "http_app", "planned", "serve_http", "serve_stdio", "write"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)

@@ -1,22 +1,24 @@
 """Named compositions: one TOML each, and what runs a question through one."""
 
-from .ask import ask, ask_async, default_run_folder
-from .run import Run, query_id, result_json
+from typing import TYPE_CHECKING
+
+from ..lazy import lazily
 from .system import System, Task, default_system, load_system, presets
 from .tools import open_tools, open_workspace
 
+if TYPE_CHECKING:
+    from .asking import ask, ask_async, default_run_folder
+    from .run import Run, query_id, result_json
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Run": ".run", "ask": ".asking", "ask_async": ".asking", "default_run_folder": ".asking", "query_id": ".run",
+        "result_json": ".run",
+    },
+)  # fmt: skip
+
 __all__ = [
-    "Run",
-    "System",
-    "Task",
-    "ask",
-    "ask_async",
-    "default_run_folder",
-    "default_system",
-    "load_system",
-    "open_tools",
-    "open_workspace",
-    "presets",
-    "query_id",
-    "result_json",
-]
+    "Run", "System", "Task", "ask", "ask_async", "default_run_folder", "default_system", "load_system", "open_tools",
+    "open_workspace", "presets", "query_id", "result_json",
+]  # fmt: skip

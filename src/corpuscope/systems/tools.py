@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 
-from ..agent import grammar_of
 from ..corpus import Corpus
 from ..retrieve import ENGINES
 from ..structure import Structured
@@ -67,6 +66,8 @@ def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
     retriever = ENGINES[system.retriever](workspace.corpus)
     retriever.update()
     if system.boundary == "passages":
+        from ..agent import grammar_of
+
         return passage_tools(workspace, retriever, system.k, grammar_of(system.speech or DEFAULT_SPEECH).show)
     return _BOUNDED[system.boundary](workspace, retriever, system.k)
 

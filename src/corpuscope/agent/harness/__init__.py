@@ -5,12 +5,10 @@ from __future__ import annotations
 from ..loop import Result
 from .job import Job
 
-HARNESSES = ("claude-code", "pi")
-
 DEFAULT_MODEL = {"claude-code": "anthropic:claude-sonnet-4-6"}
 """Harness -> the model when none is named (DCI, section 3.2)."""
 
-__all__ = ["DEFAULT_MODEL", "HARNESSES", "Job", "run_harness"]
+__all__ = ["DEFAULT_MODEL", "Job", "run_harness"]
 
 
 async def run_harness(name: str, job: Job) -> Result:

@@ -11,13 +11,11 @@ if TYPE_CHECKING:
 
     from .grammar import Grammar
 
-SPEECHES = ("search-r1", "r1-searcher", "zerosearch", "verltool", "asearcher", "grepseek")
-"""Names of the grammars, each in the file of that name."""
-
-__all__ = ["SPEECHES", "grammar_of", "tag_model"]
+__all__ = ["grammar_of", "tag_model"]
 
 
 def grammar_of(name: str) -> Grammar:
+    """The grammar in the file of that name."""
     found: Grammar = import_module(f".{name.replace('-', '_')}", __name__).GRAMMAR
     return found
 
