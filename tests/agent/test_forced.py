@@ -79,3 +79,12 @@ def test_told_to_submit_its_tools_are_closed(run_agent: RunAgent) -> None:
     assert "the tools are closed" not in trial.observations()[1] and "the tools are closed" in trial.observations()[2]
     assert trial.result.stop_reason is StopReason.ANSWERED
     assert kinds(trial).count("steer") == 1
+
+
+def test_a_last_reply_that_the_server_fails_is_asked_for_again(run_agent: RunAgent) -> None:
+    options = {"budget": Budget(model_calls=2), "force_answer": True}
+    failed = run_agent([BASH, BASH, {"status": 500}], **options)
+    assert failed.result.stop_reason is StopReason.MODEL_ERROR
+    again = run_agent([ANSWER], **options)
+    assert (again.result.stop_reason, again.result.detail) == (StopReason.FORCED, "model_calls")
+    assert len(again.requests) == 1

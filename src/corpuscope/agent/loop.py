@@ -173,8 +173,10 @@ class _Run:
         try:
             if self._final_text() is None:
                 await self._reply(ModelSettings(tool_choice="none"))
-        except (TimeoutError, ContextOverflow, ModelFailed) as error:
-            return "", limit, f"a last reply was asked for and did not come ({error})"
+        except ModelFailed as error:
+            return "", StopReason.MODEL_ERROR, str(error)  # a resumed run asks for it again
+        except (TimeoutError, ContextOverflow) as error:
+            return "", limit, f"a last reply was asked for and did not come ({error})".replace(" ()", "")
         text = self._final_text()
         return (text, StopReason.FORCED, limit.value) if text else ("", limit, "the last reply was empty")
 

@@ -55,7 +55,11 @@ def ask_command(
         named = load_system(system or default_system(corpus))
         chosen = _limited(named, max_cost, max_calls, max_seconds)
         chosen = chosen.changed(force_answer=True) if force_answer else chosen
-        if not resume and not (model or base_url or named.model) and default_model() == SCOUT:
+        if (
+            not resume
+            and not (model or base_url or named.model or named.harness or named.speech)
+            and default_model() == SCOUT
+        ):
             print(_NO_KEY, file=sys.stderr)
         if corpus.finished and named.boundary != "corpus":  # where nothing is ranked, no index is needed
             bring_up_to_date(corpus)
