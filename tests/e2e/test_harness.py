@@ -212,6 +212,16 @@ def test_claude_code_as_a_client_of_the_server(corpus: Corpus, tmp_path: Path, c
     assert not list((corpus.root / "workspaces").iterdir())
 
 
+def test_the_line_of_the_readme_for_claude_code(corpus: Corpus, tmp_path: Path, claude: str, claude_home: None) -> None:
+    assert "claude mcp add docs -- corpuscope mcp /path/to/my.corpus" in (ROOT / "README.md").read_text()
+    added = [claude, "mcp", "add", "docs", "--", str(PROGRAM), "mcp", str(corpus.root)]
+    subprocess.run(added, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    told = subprocess.run(
+        [claude, "mcp", "get", "docs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "Connected" in told.stdout and str(corpus.root) in told.stdout, told.stdout + told.stderr
+
+
 def tool_results(request: dict[str, Any]) -> dict[str, str]:
     """id -> text, in Anthropic's protocol."""
     blocks = [b for m in request["messages"] if isinstance(m["content"], list) for b in m["content"]]

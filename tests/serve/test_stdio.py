@@ -101,6 +101,21 @@ def test_resources_come_in_pages(corpus: Corpus, monkeypatch: pytest.MonkeyPatch
     asyncio.run(talk())
 
 
+def test_what_a_person_must_repair_is_told_to_the_client() -> None:
+    from corpuscope.bridges import Session, mcp_server
+    from corpuscope.errors import SetupError
+
+    async def full(context: object) -> Session:
+        raise SetupError("the disk is full: free some space")
+
+    async def talk() -> None:
+        async with Client(mcp_server("x", "", full)) as session:
+            failed = await session.call_tool("bash", {"command": "ls"})
+            assert failed.is_error and failed.content[0].text == "Error: the disk is full: free some space"
+
+    asyncio.run(talk())
+
+
 def test_other_systems_and_limits(corpus: Corpus) -> None:
     async def talk() -> None:
         async with client(corpus, "--system", "dci-lite", "--command-seconds", "1") as session:

@@ -15,6 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from ..corpus import Corpus, Entry
+from ..errors import CorpuscopeError
 from ..workspace import Observation, Tool, clean
 from .schemas import call_tool
 
@@ -54,17 +55,18 @@ def mcp_server(
         return types.ListToolsResult(tools=[_described(tool) for tool in (await session(context)).tools.values()])
 
     async def call(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tools = (await session(context)).tools
         started = time.monotonic()
         alive = asyncio.create_task(_tell_progress(context, params.name))
         try:
-            observation, failed = await call_tool(tools, params.name, params.arguments)
+            observation, failed = await call_tool((await session(context)).tools, params.name, params.arguments)
+        except CorpuscopeError as error:  # a person at the server must act, and the client must know
+            observation, failed = Observation(f"Error: {error}"), True
         finally:
             alive.cancel()
+        seconds = time.monotonic() - started
         if told:
-            seconds = time.monotonic() - started
             told(_call_id(params), params.name, params.arguments or {}, observation, failed, seconds)
-        await context.session.report_progress(time.monotonic() - started + 1, message=f"{params.name} is done")
+        await context.session.report_progress(seconds + 1, message=f"{params.name} is done")
         return _result(observation, failed, _shows_structure(context))
 
     async def list_resources(

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..bridges import Context, Session, mcp_server
 from ..corpus import Corpus
+from ..errors import CorpuscopeError
 from ..systems import System, open_workspace
 from ..workspace import Limits
 
@@ -47,15 +48,19 @@ class _Sessions:
             self.open[key] = asyncio.create_task(asyncio.to_thread(self._make, stack))
             # The SDK means this for what belongs to a connection; its low-level context has no public name for it yet.
             context.session._connection.exit_stack.push_async_callback(self._close, key, stack)
-        return await asyncio.shield(self.open[key])
+        try:
+            return await asyncio.shield(self.open[key])
+        except CorpuscopeError:
+            self.open.pop(key, None)  # the next call tries again
+            raise
 
     def _make(self, stack: ExitStack) -> Session:
         _, tools = stack.enter_context(open_workspace(self.corpus, self.system, limits=self.limits))
         return Session(self.corpus, tools)
 
     async def _close(self, key: str, stack: ExitStack) -> None:
-        task = self.open.pop(key)
-        await asyncio.wait([task])
+        if task := self.open.pop(key, None):
+            await asyncio.wait([task])
         await asyncio.to_thread(stack.close)
 
 
