@@ -30,6 +30,7 @@ def workspace(make_corpus: MakeCorpus) -> Iterator[Workspace]:
         ("I looked.\n\n1. d/3.md\n2. d/3.md\n3. d/4.md", ["d/3.md", "d/4.md"]),
         ("Relevant Documents:\n1. a b (c).txt\n2. d/0.md (the other)", ["a b (c).txt", "d/0.md"]),
         ("Relevant Documents:\n", []),
+        ("Relevant Documents:\n1. d/3.md\n\nExplanation: because\n- d/1.md says no\nConfidence: 9%", ["d/3.md"]),
         ("1. d/9.md is not meant here\nRelevant Documents:\n1. d/8.md", ["d/8.md"]),
     ],
 )  # fmt: skip

@@ -25,6 +25,9 @@ Explanation: in a few words, what makes a document relevant here.
 """What a system prompt ends with when documents are to be ranked (DCI, appendix C)."""
 
 _HEADER = re.compile(r"^[ \t>*_#-]*(relevant documents|ranking)\b[^\n:]*:[ \t*_]*$", re.IGNORECASE | re.MULTILINE)
+_AFTER = re.compile(r"^[ \t>*_#-]*(explanation|exact answer|answer|confidence)\b[*_ ]*:", re.IGNORECASE | re.MULTILINE)
+"""What may follow the list: its bullets are no documents."""
+
 _ROW = re.compile(r"^[ \t>]*(?:[-*•]|\(?\d+[.):]|\[\d+\](?=\s))[ \t]+(?P<name>.+?)[ \t]*$", re.MULTILINE)
 
 
@@ -35,7 +38,8 @@ def parse_ranking(text: str, workspace: Workspace) -> Answer:
     """
     headers = list(_HEADER.finditer(text))
     start = headers[-1].end() if headers else 0
-    rows = list(_ROW.finditer(text, start))
+    after = _AFTER.search(text, start) if headers else None
+    rows = list(_ROW.finditer(text, start, after.start() if after else len(text)))
     found: dict[str, Citation] = {}
     for row in rows:
         ranked = _ranked(row["name"], workspace)
