@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-slow test-all lint bench clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n auto -m "not slow"
+
+test-slow: $(VENV)/.dev
+	$(BIN)/pytest -n auto -m slow
 
 test-all: $(VENV)/.dev
 	$(BIN)/pytest -n auto
