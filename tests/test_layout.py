@@ -11,7 +11,7 @@ import corpuscope
 
 ROOT = Path(corpuscope.__file__).parent
 ROOMS = (
-    "corpus", "models", "structure", "retrieve", "workspace", "bridges", "agent", "systems", "serve", "commands",
+    "corpus", "models", "structure", "retrieve", "workspace", "bridges", "agent", "systems", "bench", "serve", "commands",
 )  # fmt: skip
 """In the order of the arrows: a room may import what stands before it."""
 

@@ -1,0 +1,6 @@
+"""Benchmarks by name or path: BrowseComp-Plus, the DCI bench, BEIR folders, TREC topics, JSONL, and our own."""
+
+from .catalogue import KNOWN, Known, load_dataset
+from .check import check
+
+__all__ = ["KNOWN", "Known", "check", "load_dataset"]
