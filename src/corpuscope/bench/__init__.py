@@ -7,10 +7,16 @@ from .question import Dataset, Evidence, Question
 
 if TYPE_CHECKING:
     from .datasets import KNOWN, Known, check, load_dataset
+    from .running import Tally, open_run, run_dataset
 
 __getattr__ = lazily(
     __name__,
-    {"KNOWN": ".datasets", "Known": ".datasets", "check": ".datasets", "load_dataset": ".datasets"},
-)
+    {
+        "KNOWN": ".datasets", "Known": ".datasets", "Tally": ".running", "check": ".datasets", "load_dataset": ".datasets",
+        "open_run": ".running", "run_dataset": ".running",
+    },
+)  # fmt: skip
 
-__all__ = ["KNOWN", "Dataset", "Evidence", "Known", "Question", "check", "load_dataset"]
+__all__ = [
+    "KNOWN", "Dataset", "Evidence", "Known", "Question", "Tally", "check", "load_dataset", "open_run", "run_dataset",
+]  # fmt: skip

@@ -6,6 +6,7 @@ from, so that it can ask for what changed since.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -70,6 +71,13 @@ class Manifest:
 
     def total_bytes(self) -> int:
         return int(self.db.execute("SELECT coalesce(sum(bytes), 0) FROM documents").fetchone()[0])
+
+    def digest(self) -> str:
+        """Of which documents there are and what stands in them."""
+        told = hashlib.sha256()
+        for docid, sha256 in self.db.execute("SELECT docid, sha256 FROM documents ORDER BY docid"):
+            told.update(f"{docid}\0{sha256}\n".encode(errors="surrogatepass"))
+        return told.hexdigest()[:16]
 
     def entries(self) -> Iterator[Entry]:
         """Every document, in the order of its path."""

@@ -8,30 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pydantic_ai.models import Model
-from pydantic_ai.settings import ModelSettings
 
-from ..agent import (
-    DEFAULT_MODEL,
-    POLICIES,
-    RANKER,
-    SCOUT,
-    Agent,
-    Event,
-    Job,
-    Result,
-    default_model,
-    open_model,
-    parse_answer,
-    parse_ranking,
-    run_harness,
-    tag_model,
-)
+from ..agent import Event, Result
 from ..corpus import Corpus
 from ..errors import UsageError
-from ..models import Backoff, served_model
+from ..models import Backoff
+from .answering import answer_question, model_name, model_of
 from .run import Run, query_id, structured_revision
 from .system import System, Task, default_system, load_system
-from .tools import open_workspace
 
 
 async def ask_async(
@@ -68,17 +52,17 @@ async def ask_async(
             return finished
         _same_revision(corpus, current)
         settings = current.settings
-        answers = model if isinstance(model, Model) else _opened_for(settings.system, settings.model, settings.base_url)
+        answers = model if isinstance(model, Model) else model_of(settings.system, settings.model, settings.base_url)
     else:
         if not question.strip():
             raise UsageError("the question is empty")
         chosen = system if isinstance(system, System) else load_system(system or default_system(corpus))
         todo = chosen.task(task)
-        name = _model_name(chosen, model, base_url)
-        answers = model if isinstance(model, Model) else _opened_for(chosen, name, base_url)
+        name = model_name(chosen, model, base_url)
+        answers = model if isinstance(model, Model) else model_of(chosen, name, base_url)
         folder = Path(run) if run else default_run_folder(corpus, question)
         current = Run.create(folder, corpus, chosen, todo, name, base_url, sandboxed)
-    return await _answer(corpus, question, current, answers, on_event, backoff or Backoff())
+    return await answer_question(corpus, current, query_id(question), question, answers, on_event, backoff or Backoff())
 
 
 def default_run_folder(corpus: Corpus, question: str) -> Path:
@@ -89,51 +73,6 @@ def default_run_folder(corpus: Corpus, question: str) -> Path:
 def ask(corpus: Corpus | str | Path, question: str = "", **options: object) -> Result:
     """`ask_async` for callers without an event loop."""
     return asyncio.run(ask_async(corpus, question, **options))  # type: ignore[arg-type]
-
-
-async def _answer(
-    corpus: Corpus, question: str, run: Run, model: Model | None, on_event: Callable[[Event], None], backoff: Backoff
-) -> Result:
-    settings = run.settings
-    system = settings.system
-    identity = query_id(question)
-    parse = parse_answer if settings.task == "answer" else parse_ranking
-    with open_workspace(corpus, system, sandboxed=settings.sandboxed) as (workspace, tools):
-        if model is None:
-            job = Job(
-                question=question,
-                model=settings.model,
-                base_url=settings.base_url,
-                system_prompt=system.system_prompt(settings.task),
-                tools=tools,
-                workspace=workspace,
-                events=run.events(identity),
-                budget=system.budget,
-                settings=system.settings,
-                parse=parse,
-                on_event=on_event,
-            )
-            result = await run_harness(system.harness, job)
-            run.write_answer(identity, result)
-            return result
-        agent = Agent(
-            model=model,
-            tools=tools,
-            workspace=workspace,
-            system_prompt=system.system_prompt(settings.task),
-            events=run.events(identity),
-            budget=system.budget,
-            policy=POLICIES[system.context],
-            settings=ModelSettings(**system.settings),  # type: ignore[typeddict-item]
-            parse=parse,
-            submit_at=system.submit_at,
-            force_answer=system.force_answer,
-            backoff=backoff,
-            on_event=on_event,
-        )
-        result = await agent.run(question)
-    run.write_answer(identity, result)
-    return result
 
 
 def _same_question(given: str, recorded: str) -> str:
@@ -158,32 +97,3 @@ def _same_revision(corpus: Corpus, run: Run) -> None:
             f"the tables of contents of {corpus.root} have changed since this run began; its events are kept, ask again in a "
             "new run"
         )
-
-
-def _opened_for(system: System, name: str, base_url: str) -> Model | None:
-    """The model that our loop asks; None where a harness asks one itself."""
-    if system.harness:
-        return None
-    model = open_model(name, base_url)
-    return tag_model(system.speech, model) if system.speech else model
-
-
-def _model_name(system: System, model: str | Model, base_url: str) -> str:
-    if isinstance(model, Model):
-        if system.harness:
-            raise UsageError(f"system {system.name} asks its model itself: give its name, not an object")
-        model = model.model_name
-    if system.harness or system.speech:
-        return _language_model(system, model, base_url)
-    if system.model:
-        if base_url or model not in ("", system.model):
-            raise UsageError(f"system {system.name} asks no language model: leave --model and --base-url out")
-        return system.model
-    return model or (served_model(base_url) if base_url else default_model())
-
-
-def _language_model(system: System, model: str, base_url: str) -> str:
-    known = model or DEFAULT_MODEL.get(system.harness, "") or (served_model(base_url) if base_url else default_model())
-    if known in (SCOUT, RANKER):
-        raise UsageError(f"system {system.name} asks a language model: set a provider's key, or name one with --model")
-    return known

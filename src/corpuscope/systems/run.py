@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict
@@ -23,7 +24,7 @@ from .system import System, Task
 
 class RunSettings(BaseModel):
     """`run.toml`: everything that decides a result. `version` is corpuscope's; `structured` is the revision of the tables
-    of contents, 0 for a system that does without."""
+    of contents, 0 for a system that does without. A benchmark adds its `dataset` and digests of what is asked and searched."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,6 +36,9 @@ class RunSettings(BaseModel):
     base_url: str = ""
     sandboxed: bool = True
     version: str
+    dataset: str = ""
+    dataset_digest: str = ""
+    corpus_digest: str = ""
     system: System
 
 
@@ -47,7 +51,15 @@ class Run:
 
     @classmethod
     def create(
-        cls, folder: Path, corpus: Corpus, system: System, task: Task, model: str, base_url: str, sandboxed: bool
+        cls,
+        folder: Path,
+        corpus: Corpus,
+        system: System,
+        task: Task,
+        model: str,
+        base_url: str,
+        sandboxed: bool,
+        **more: str,
     ) -> Run:
         """Start a run in a new folder. Raises `UsageError` where one is already."""
         if (folder / "run.toml").exists():
@@ -62,6 +74,7 @@ class Run:
             sandboxed=sandboxed,
             version=importlib.metadata.version("corpuscope"),
             system=system,
+            **more,
         )
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +97,12 @@ class Run:
             raise UsageError(f"{file} cannot be read: {' '.join(str(error).split())[:300]}") from error
 
     def events(self, query_id: str) -> Path:
-        return self.folder / "queries" / query_id / "events.jsonl"
+        return self.folder / "queries" / folder_name(query_id) / "events.jsonl"
+
+    def spent(self, query_id: str) -> float:
+        """US dollars that a question has cost so far, by its last event that says so; 0 where no price is known."""
+        spent = [event["spent"]["dollars"] for event in read_events(self.events(query_id)) if "spent" in event]
+        return float(spent[-1] or 0.0) if spent else 0.0
 
     def question(self) -> str:
         """The one question of a run that `ask` started."""
@@ -111,6 +129,12 @@ def structured_revision(corpus: Corpus) -> int:
     """Raises `UsageError` for a corpus that was never structured."""
     with closing(Structured.open(corpus)) as structured:
         return structured.revision
+
+
+def folder_name(query_id: str) -> str:
+    """A name that any id may have as a folder: benchmarks number, and some put slashes in."""
+    name = quote(query_id, safe="").replace(".", "%2E")
+    return name if len(name) <= 100 else name[:80] + "-" + hashlib.sha256(query_id.encode()).hexdigest()[:16]
 
 
 def query_id(question: str) -> str:
