@@ -122,6 +122,7 @@ def _page(
         head = f"No cached hits remain for search_id={search_id}."
         lines = [head, f"Plain query: {plain}", f"Cached hits in this ranking: {len(ranking)}", ""]
     stems = analysis.stems(query)
+    characters = []
     for rank, hit in enumerate(shown, offset):
         if entry := entries.get(hit.docid):
             lines.append(f"{rank}. docid={hit.docid} score={hit.score:.4f}")
@@ -129,14 +130,16 @@ def _page(
                 lines.append(f"   Title: {title}")
             found = snippet_of(workspace.path / entry.path, stems, width=EXCERPT)
             lines += [f"   Excerpt: {clean(found.text.encode())}", ""]
+            characters.append(len(found.text))
     behind = offset + len(shown)
     if shown and behind <= len(ranking):
         call = json.dumps({"search_id": search_id, "offset": behind, "limit": limit})
         lines.append(f"More of this ranking: read_search_results({call})")
+    ranked = [entries[hit.docid] for hit in shown if hit.docid in entries]
     data = {
         "queries": [{
-            "query": query, "found": len(ranking), "top": list(entries),
-            "paths": [entry.path for entry in entries.values()],
+            "query": query, "found": len(ranking), "top": [entry.docid for entry in ranked],
+            "paths": [entry.path for entry in ranked], "characters": characters,
         }],
         "search_id": search_id, "first": offset, "last": behind - 1, "imported": new, "workspace": len(workspace),
     }  # fmt: skip

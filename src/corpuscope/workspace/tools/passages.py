@@ -58,15 +58,15 @@ def passage_tools(workspace: Workspace, retriever: Retriever, k: int, show: Show
         entries = workspace.corpus.manifest.find(hit.docid for hit in ranking)
         new = workspace.add(entries)
         shown = [entries[hit.docid] for hit in ranking if hit.docid in entries]
-        stems = analysis.stems(query)
+        passages = [_passage(workspace, entry, analysis.stems(query)) for entry in shown]
         data = {
             "queries": [{
                 "query": query, "found": len(ranking), "top": [entry.docid for entry in shown],
-                "paths": [entry.path for entry in shown],
+                "paths": [entry.path for entry in shown], "characters": [len(passage.text) for passage in passages],
             }],
             "imported": new, "workspace": len(workspace),
         }  # fmt: skip
-        return Observation(show([_passage(workspace, entry, stems) for entry in shown]), data)
+        return Observation(show(passages), data)
 
     async def search(arguments: PassageSearchArguments) -> Observation:
         return await asyncio.to_thread(find, arguments.query)

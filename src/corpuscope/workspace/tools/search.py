@@ -61,10 +61,11 @@ def _search(
     new = workspace.add(hit.docid for ranking in rankings for hit in ranking)
     tops = [ranking[:PREVIEWS] for ranking in rankings]
     entries = workspace.corpus.manifest.find({hit.docid for top in tops for hit in top})
-    parts = [
+    sections = [
         _section(workspace, analysis, number, query, ranking, entries)
         for number, (query, ranking) in enumerate(zip(queries, rankings, strict=True), 1)
     ]
+    parts = [text for text, _ in sections]
     parts.append(f"Workspace: {len(workspace):,} files ({len(new):,} new).")
     data = {
         "queries": [
@@ -73,8 +74,9 @@ def _search(
                 "found": len(ranking),
                 "top": [hit.docid for hit in top],
                 "paths": [entries[hit.docid].path for hit in top if hit.docid in entries],
+                "characters": characters,
             }
-            for query, ranking, top in zip(queries, rankings, tops, strict=True)
+            for query, ranking, top, (_, characters) in zip(queries, rankings, tops, sections, strict=True)
         ],
         "imported": new,
         "workspace": len(workspace),
@@ -91,31 +93,36 @@ def _section(
     query: str,
     ranking: Sequence[Hit],
     entries: dict[str, Entry],
-) -> str:
+) -> tuple[str, list[int]]:
+    """What is said of one sub-query, and the characters shown of each document."""
     shown = " ".join(clean(query.encode(errors="replace")).split())
     shown = shown if len(shown) <= 200 else shown[:200] + " …"
     if not searchable(query):
-        return f"[{number}] {shown!r}: empty, there is no word in it to search for."
+        return f"[{number}] {shown!r}: empty, there is no word in it to search for.", []
     if not ranking:
-        return f"[{number}] {shown}: no document holds any of these words. Try other words."
+        return f"[{number}] {shown}: no document holds any of these words. Try other words.", []
     lines = [f"[{number}] {shown}: {len(ranking):,} documents, the best {min(PREVIEWS, len(ranking))}:"]
     stems = analysis.stems(query)
+    characters = []
     for rank, hit in enumerate(ranking[:PREVIEWS], 1):
         if entry := entries.get(hit.docid):
-            lines += _preview(workspace, rank, entry, stems)
-    return "\n".join(lines)
+            head, passage, shown_of_it = _preview(workspace, rank, entry, stems)
+            lines += [head, passage] if passage else [head]
+            characters.append(shown_of_it)
+    return "\n".join(lines), characters
 
 
-def _preview(workspace: Workspace, rank: int, entry: Entry, stems: Sequence[str]) -> list[str]:
+def _preview(workspace: Workspace, rank: int, entry: Entry, stems: Sequence[str]) -> tuple[str, str, int]:
+    """(the line that names a document, the one that shows a passage of it, characters of that passage)."""
     title = clean_line(entry.title.encode(errors="replace"))[:160]
     head = f"{rank:>2}. {entry.path} ({workspace.lines(entry):,} lines){': ' + title if title else ''}"
     try:
         toc = workspace.toc(entry.path)
         found = snippet_of(workspace.path / entry.path, stems, skip=toc.body if toc else 0)
     except OSError:
-        return [head]
+        return head, "", 0
     line = found.line + (toc.body_line - 1 if toc else 0)
-    return [head, f"    {line}{_section_of(toc, line)}: {clean(found.text.encode())}"]
+    return head, f"    {line}{_section_of(toc, line)}: {clean(found.text.encode())}", len(found.text)
 
 
 def _section_of(toc: Toc | None, line: int) -> str:

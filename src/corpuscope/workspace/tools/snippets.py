@@ -56,14 +56,15 @@ def _search(workspace: Workspace, retriever: Retriever, query: str, k: int) -> O
     entries = workspace.corpus.manifest.find(hit.docid for hit in ranking)
     new = workspace.add(hit.docid for hit in ranking)
     shown = [(hit, entries[hit.docid]) for hit in ranking if hit.docid in entries]
+    beginnings = [_beginning(workspace, entry) for _, entry in shown]
     parts = [
-        f"[{rank}] docid: {hit.docid}\nscore: {hit.score:.4f}\n{_beginning(workspace, entry)}"
-        for rank, (hit, entry) in enumerate(shown, 1)
+        f"[{rank}] docid: {hit.docid}\nscore: {hit.score:.4f}\n{beginning}"
+        for rank, ((hit, _), beginning) in enumerate(zip(shown, beginnings, strict=True), 1)
     ]
     data = {
         "queries": [{
             "query": query, "found": len(ranking), "top": [hit.docid for hit, _ in shown],
-            "paths": [entry.path for _, entry in shown],
+            "paths": [entry.path for _, entry in shown], "characters": list(map(len, beginnings)),
         }],
         "imported": new,
         "workspace": len(workspace),

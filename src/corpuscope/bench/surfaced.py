@@ -1,0 +1,118 @@
+"""Which gold documents a trajectory brought to the surface, by which call, and how narrow the piece was (DCI, section 3.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..agent import Event
+from ..corpus import Corpus
+from .question import Question
+
+READERS = re.compile(r"\b(sed|cat|head|tail|awk|nl|less|more|cut|fold)\b")
+"""Programs that show a piece of a file as one span, where grep shows single lines."""
+
+TELLING = 12
+"""Characters of a printed line that must stand in a document to be its line: a count or a bracket stands in many."""
+
+
+class Surfaced(NamedTuple):
+    """`call` counts tool calls from 1. `characters` of the candidate snippet; None when only the document's name was seen."""
+
+    docid: str
+    call: int
+    characters: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A gold document as it is looked for: its text, and the lines of its annotated evidence."""
+
+    docid: str
+    path: str
+    text: str
+    evidence: tuple[str, ...]
+
+
+def gold_documents(question: Question, corpus: Corpus) -> list[Gold]:
+    """Those that exist, each with its text in memory."""
+    entries = corpus.manifest.find(dict.fromkeys((*question.gold, *question.supporting)))
+    found = []
+    for docid in dict.fromkeys((*question.gold, *question.supporting)):
+        if entry := entries.get(docid):
+            text = corpus.store.read(entry.path).decode()
+            lines = text.split("\n")
+            told = [line for e in question.evidence if e.docid == docid for line in lines[e.first - 1 : e.last]]
+            found.append(Gold(docid, entry.path, text, tuple(line.strip() for line in told if line.strip())))
+    return found
+
+
+def surfaced(events: Iterable[Event], gold: Sequence[Gold]) -> Iterator[Surfaced]:
+    """Every time a gold document was named or shown in an observation, in the order of the calls."""
+    call = 0
+    for event in events:
+        if event["type"] != "tool":
+            continue
+        call += 1
+        if not event["error"]:
+            for document in gold:
+                for characters in _shown(event["name"], event["text"], event["data"], document):
+                    yield Surfaced(document.docid, call, characters)
+
+
+def _shown(name: str, text: str, data: Mapping[str, Any], document: Gold) -> Iterator[int | None]:
+    """Lengths of the candidate snippets of a document in one observation."""
+    if "queries" in data:
+        yield from _previews(data, document)
+    elif data.get("docid") == document.docid or data.get("path") == document.path:
+        yield _read(text, document)
+    elif name in ("bash", "grep"):
+        yield from _printed(text, str(data.get("command", "")), document)
+
+
+def _previews(data: Mapping[str, Any], document: Gold) -> Iterator[int | None]:
+    for query in data["queries"]:
+        if document.docid in query["top"]:
+            shown = query.get("characters") or []
+            place = query["top"].index(document.docid)
+            yield (shown[place] if place < len(shown) else 0) or None
+
+
+def _read(text: str, document: Gold) -> int | None:
+    """A span that was read counts as a snippet when it holds at least half of the annotated lines, or nothing is annotated."""
+    return len(text) if _holds_evidence(text, document) else None
+
+
+def _holds_evidence(text: str, document: Gold) -> bool:
+    held = sum(line in text for line in document.evidence)
+    return 2 * held >= len(document.evidence)
+
+
+def _printed(text: str, command: str, document: Gold) -> Iterator[int | None]:
+    """What a command printed: lines of grep are candidates one by one, what a reader prints is one span."""
+    if document.path not in text and document.path not in command:
+        return
+    lines = text.split("\n")
+    prefixed = [match[1] for line in lines if (match := _match_line(line, document.path))]
+    if prefixed:
+        yield from map(len, prefixed)
+        return
+    bare = [_without_number(line) for line in lines]
+    inside = [line for line in bare if len(line.strip()) >= TELLING and line.strip() in document.text]
+    if document.path not in command or not inside:
+        yield None
+    elif READERS.search(command.split("|")[0]):
+        yield sum(len(line) + 1 for line in inside) if _holds_evidence("\n".join(inside), document) else None
+    else:
+        yield from map(len, inside)
+
+
+def _match_line(line: str, path: str) -> re.Match[str] | None:
+    """A line that grep or rg print with the file's name, and what stands behind name and number."""
+    return re.match(rf"(?:\./|/w/)?{re.escape(path)}[:-](?:\d+[:-])?(.*)", line)
+
+
+def _without_number(line: str) -> str:
+    return re.sub(r"^\s*\d+[:\t-]", "", line)
