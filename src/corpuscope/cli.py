@@ -254,6 +254,197 @@ def mcp(
     )  # fmt: skip
 
 
+bench = typer.Typer(
+    help="Run systems over benchmarks, judge, measure and compare them.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(bench, name="bench")
+
+RunFolder = Annotated[Path, typer.Argument(help="A run made by `bench run`.", metavar="RUN")]
+Canary = Annotated[
+    str, typer.Option(envvar="CORPUSCOPE_CANARY", help="What an encrypted dataset is decrypted with, by its authors.")
+]
+Qrels = Annotated[Path | None, typer.Option(help="Judgements for TREC topics.")]
+DatasetName = Annotated[
+    str,
+    typer.Argument(
+        help="A name of `bench datasets`, a .jsonl or .parquet file, a BEIR folder, topics.", metavar="DATASET"
+    ),
+]
+
+
+@bench.command("datasets")
+def bench_datasets(
+    action: Annotated[str, typer.Argument(help="`show` tells of one.", metavar="[show]")] = "",
+    name: Annotated[str, typer.Argument(help="A name or a path.", metavar="[NAME]")] = "",
+    canary: Canary = "",
+    json: Json = False,
+) -> None:
+    """List the benchmarks that are known by name, or look into one.
+
+    Examples:
+
+      corpuscope bench datasets
+
+      corpuscope bench datasets show django-hops
+    """
+    from .commands.bench import datasets_command
+
+    datasets_command(action, name, canary=canary, as_json=json)
+
+
+@bench.command("check")
+def bench_check(
+    dataset: DatasetName,
+    corpus: Annotated[Path, typer.Option(help="The corpus its documents should be in.")],
+    canary: Canary = "",
+    qrels: Qrels = None,
+) -> None:
+    """Whether a benchmark fits a corpus: documents, evidence lines, answers, shortcuts.
+
+    Example:
+
+      corpuscope bench check django-hops --corpus django.corpus
+    """
+    from .commands.bench import check_command
+
+    check_command(dataset, corpus, canary=canary, qrels=qrels)
+
+
+@bench.command("run")
+def bench_run(
+    dataset: DatasetName,
+    corpus: Annotated[Path, typer.Option(help="The corpus the questions are asked of.")],
+    run: Annotated[Path, typer.Option(help="Keep everything here; the same command goes on with it.")],
+    system: Annotated[str, typer.Option(help="A named system, or a .toml file. [rise, without tables rise-bm25]")] = "",
+    model: Annotated[str, typer.Option(help="provider:model, or `scout`. [by the key set]")] = "",
+    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server.")] = "",
+    workers: Annotated[int, typer.Option(help="Questions at a time.", min=1)] = 4,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many questions.", min=1)] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(help="Stop at this many US dollars, earlier runs over --run included.")
+    ] = None,
+    ids: Annotated[Path | None, typer.Option(help="Only the questions whose ids this file lists.")] = None,
+    qrels: Qrels = None,
+    canary: Canary = "",
+    task: Annotated[str, typer.Option(help="`answer` or `ranking`. [the dataset's]")] = "",
+    sandbox: NoSandbox = "on",
+    json: Json = False,
+) -> None:
+    """Ask every question of a benchmark; run again, it does what is missing.
+
+    Examples:
+
+      corpuscope bench run django-hops --corpus django.corpus --system scout --run runs/scout
+
+      corpuscope bench run browsecomp-plus --corpus bcp.corpus --model openai:gpt-5.4-mini --ids hundred.txt --max-cost 30
+    """
+    from .commands.bench import run_command
+
+    run_command(
+        dataset, corpus, system=system, model=model, base_url=base_url, run=run, workers=workers, limit=limit,
+        max_cost=max_cost, canary=canary, qrels=qrels, ids=ids, task=task, sandboxed=_sandboxed(sandbox), as_json=json,
+    )  # fmt: skip
+
+
+@bench.command("judge")
+def bench_judge(
+    run: RunFolder,
+    model: Annotated[str, typer.Option(help="provider:model of the judge.")],
+    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server.")] = "",
+    prompt: Annotated[
+        Path | None, typer.Option(help="Its prompt, with {question}, {response} and {correct_answer}.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Judgements at a time.", min=1)] = 4,
+    max_cost: Annotated[float | None, typer.Option(help="Stop at this many US dollars.")] = None,
+    canary: Canary = "",
+    json: Json = False,
+) -> None:
+    """Let a model judge the answers of a run; run again, it judges what is missing.
+
+    Example:
+
+      corpuscope bench judge runs/one --model openai:gpt-5.1
+    """
+    from .commands.report import judge_command
+
+    judge_command(
+        run,
+        model=model,
+        base_url=base_url,
+        prompt=prompt,
+        workers=workers,
+        max_cost=max_cost,
+        canary=canary,
+        as_json=json,
+    )
+
+
+@bench.command("report")
+def bench_report(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Over the same questions; each is compared with the first.", metavar="RUN...")
+    ],
+    judge: Annotated[str, typer.Option(help="Whose judgements count. [the model that judged, else `exact`]")] = "",
+    html: Annotated[Path | None, typer.Option(help="Write the page here. [the first run's report.html]")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write one row a question here.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Only print tables.")] = False,
+    canary: Canary = "",
+    json: Json = False,
+) -> None:
+    """Measure runs and compare them.
+
+    Examples:
+
+      corpuscope bench report runs/scout
+
+      corpuscope bench report runs/rise runs/dci-lite --judge openai:gpt-5.1 --html report.html
+    """
+    from .commands.report import report_command
+
+    report_command(runs, judge=judge, canary=canary, page=html, parquet=parquet, as_markdown=markdown, as_json=json)
+
+
+@bench.command("compare")
+def bench_compare(
+    first: RunFolder,
+    second: Annotated[Path, typer.Argument(help="Another over the same questions.", metavar="RUN")],
+    judge: Annotated[str, typer.Option(help="Whose judgements count. [the model that judged, else `exact`]")] = "",
+    canary: Canary = "",
+    json: Json = False,
+) -> None:
+    """What sets two runs apart, and whether it is more than chance.
+
+    Example:
+
+      corpuscope bench compare runs/rise runs/dci-lite
+    """
+    from .commands.report import report_command
+
+    report_command(
+        [first, second], judge=judge, canary=canary, page=None, parquet=None, as_markdown=not json, as_json=json
+    )
+
+
+@bench.command("export")
+def bench_export(
+    run: RunFolder,
+    browsecomp_plus: Annotated[
+        Path | None, typer.Option(help="A folder for BrowseComp-Plus's evaluation and leaderboard.")
+    ] = None,
+    trec: Annotated[Path | None, typer.Option(help="A TREC run file, for rankings.")] = None,
+    canary: Canary = "",
+) -> None:
+    """Write a run in the form that others evaluate.
+
+    Example:
+
+      corpuscope bench export runs/bm25 --trec bm25.run
+    """
+    from .commands.report import export_command
+
+    export_command(run, browsecomp_plus=browsecomp_plus, trec=trec, canary=canary)
+
+
 @app.command()
 def systems(
     action: Annotated[str, typer.Argument(help="`show` prints the TOML of one system.", metavar="[show]")] = "",

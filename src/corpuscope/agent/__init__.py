@@ -9,25 +9,25 @@ from .ranking import RANKING_FORM, parse_ranking
 from .scout import SCOUT
 
 if TYPE_CHECKING:
-    from .context import POLICIES, level3
+    from .context import PLACEHOLDER, POLICIES, level3
     from .harness import DEFAULT_MODEL, Job, run_harness
     from .loop import Agent, Result
     from .models import default_model, open_model
     from .ranker import RANKER
     from .tags import grammar_of, tag_model
-    from .trajectory import Event, read_events
+    from .trajectory import Event, read_events, replay
 
 __getattr__ = lazily(
     __name__,
     {
-        "DEFAULT_MODEL": ".harness", "POLICIES": ".context", "RANKER": ".ranker", "Agent": ".loop", "Event": ".trajectory",
+        "DEFAULT_MODEL": ".harness", "PLACEHOLDER": ".context", "POLICIES": ".context", "RANKER": ".ranker", "Agent": ".loop", "Event": ".trajectory",
         "Job": ".harness", "Result": ".loop", "default_model": ".models", "grammar_of": ".tags", "level3": ".context",
-        "open_model": ".models", "read_events": ".trajectory", "run_harness": ".harness", "tag_model": ".tags",
+        "open_model": ".models", "read_events": ".trajectory", "replay": ".trajectory", "run_harness": ".harness", "tag_model": ".tags",
     },
 )  # fmt: skip
 
 __all__ = [
-    "ANSWER_FORM", "DEFAULT_MODEL", "POLICIES", "RANKER", "RANKING_FORM", "SCOUT", "Agent", "Answer", "Budget", "Citation",
+    "ANSWER_FORM", "DEFAULT_MODEL", "PLACEHOLDER", "POLICIES", "RANKER", "RANKING_FORM", "SCOUT", "Agent", "Answer", "Budget", "Citation",
     "Event", "Job", "Result", "Spent", "StopReason", "default_model", "grammar_of", "level3", "open_model", "parse_answer",
-    "parse_ranking", "read_events", "run_harness", "tag_model",
+    "parse_ranking", "read_events", "replay", "run_harness", "tag_model",
 ]  # fmt: skip

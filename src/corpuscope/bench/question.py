@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from ..errors import UsageError
+
+Task = Literal["answer", "ranking"]
 
 
 class Evidence(BaseModel):
@@ -50,13 +52,16 @@ class Question(BaseModel):
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """Questions with unique ids. `secret` data must not be written in plain text; `problems` name what is odd about it, one
-    line each."""
+    line each. `source`, `qrels` and `ids` say where it came from, for `run.toml`."""
 
     name: str
     questions: Sequence[Question]
-    task: Literal["answer", "ranking"] = "answer"
+    task: Task = "answer"
     secret: bool = False
     problems: tuple[str, ...] = ()
+    source: str = ""
+    qrels: str = ""
+    ids: str = ""
 
     def digest(self) -> str:
         """Of all that is asked and known: what `run.toml` remembers a dataset by."""
@@ -71,10 +76,10 @@ class Dataset:
             raise UsageError(
                 f"{self.name} has no question {', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}"
             )
-        return Dataset(self.name, [known[id] for id in wanted], self.task, self.secret, self.problems)
+        return replace(self, questions=[known[id] for id in wanted])
 
 
-def made(name: str, questions: Iterable[Question], task: Literal["answer", "ranking"], *, secret: bool = False,
+def made(name: str, questions: Iterable[Question], task: Task, *, secret: bool = False,
          problems: Sequence[str] = ()) -> Dataset:  # fmt: skip
     """A dataset, looked over. Raises `UsageError` for one that is empty, or has an id twice or a question without words."""
     found = list(questions)

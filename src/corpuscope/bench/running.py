@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,10 +11,11 @@ from pydantic_ai.models import Model
 
 from ..agent import Event, Result
 from ..corpus import Corpus
-from ..errors import CorpuscopeError, UsageError
+from ..errors import UsageError
 from ..models import Backoff
 from ..systems import Run, System, answer_question, model_name, model_of
 from .question import Dataset, Question
+from .together import together
 
 
 @dataclass(slots=True)
@@ -53,7 +54,10 @@ def open_run(
     Raises `UsageError` where that one was begun with other choices, or what it is about has changed since.
     """
     task = system.task(dataset.task)
-    digests = {"dataset": dataset.name, "dataset_digest": dataset.digest(), "corpus_digest": corpus.manifest.digest()}
+    digests = {
+        "dataset": dataset.source or dataset.name, "qrels": dataset.qrels, "ids": dataset.ids,
+        "dataset_digest": dataset.digest(), "corpus_digest": corpus.manifest.digest(),
+    }  # fmt: skip
     if not (folder / "run.toml").exists():
         return Run.create(
             folder, corpus, system, task, model_name(system, model, base_url), base_url, sandboxed, **digests
@@ -75,19 +79,21 @@ async def run_dataset(
     *,
     model: Model | None = None,
     workers: int = 1,
+    limit: int | None = None,
     max_cost: float | None = None,
     on_event: Callable[[Tally, Question, Event], None] = lambda tally, question, event: None,
     on_result: Callable[[Tally, Question, Result], None] = lambda tally, question, result: None,
     backoff: Backoff | None = None,
 ) -> Tally:
-    """Ask every question that has no final result yet, `workers` at a time, until all have one or `max_cost` dollars are spent.
+    """Ask every question (the first `limit`) that has no final result yet, `workers` at a time, until all have one or `max_cost`
+    dollars are spent.
 
     `max_cost` counts what earlier runs over the same folder have spent. Replies that are under way when it is reached are still
     paid. Raises `CorpuscopeError` for what a person has to repair; what is done stays done.
     """
-    tally = Tally(len(dataset.questions))
+    tally = Tally(len(dataset.questions[:limit]))
     open_questions: list[Question] = []
-    for question in dataset.questions:
+    for question in dataset.questions[:limit]:
         if result := run.finished(question.query_id):
             tally.results[question.query_id] = result
         else:
@@ -124,22 +130,8 @@ async def run_dataset(
 
     tasks = [asyncio.create_task(worker()) for _ in range(min(workers, len(open_questions)))]
     try:
-        await _all(tasks)
+        await together(tasks)
     except asyncio.CancelledError:
         if not tally.stopped:
             raise
     return tally
-
-
-async def _all(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Until all have ended; the first that fails, or being cancelled, ends the others."""
-    try:
-        await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-        for error in ended:
-            if isinstance(error, CorpuscopeError):
-                raise error from None
-        raise

@@ -9,17 +9,17 @@ from .tools import open_tools, open_workspace
 if TYPE_CHECKING:
     from .answering import answer_question, model_name, model_of
     from .asking import ask, ask_async, default_run_folder
-    from .run import Run, query_id, result_json
+    from .run import Run, folder_name, query_id, result_json
 
 __getattr__ = lazily(
     __name__,
     {
-        "Run": ".run", "answer_question": ".answering", "model_name": ".answering", "model_of": ".answering", "ask": ".asking", "ask_async": ".asking", "default_run_folder": ".asking", "query_id": ".run",
+        "Run": ".run", "answer_question": ".answering", "model_name": ".answering", "model_of": ".answering", "ask": ".asking", "ask_async": ".asking", "default_run_folder": ".asking", "folder_name": ".run", "query_id": ".run",
         "result_json": ".run",
     },
 )  # fmt: skip
 
 __all__ = [
-    "Run", "System", "Task", "answer_question", "ask", "ask_async", "default_run_folder", "default_system", "load_system", "model_name", "model_of", "open_tools",
+    "Run", "System", "Task", "answer_question", "ask", "ask_async", "default_run_folder", "default_system", "folder_name", "load_system", "model_name", "model_of", "open_tools",
     "open_workspace", "presets", "query_id", "result_json",
 ]  # fmt: skip

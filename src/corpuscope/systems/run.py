@@ -37,6 +37,8 @@ class RunSettings(BaseModel):
     sandboxed: bool = True
     version: str
     dataset: str = ""
+    qrels: str = ""
+    ids: str = ""
     dataset_digest: str = ""
     corpus_digest: str = ""
     system: System
@@ -116,13 +118,15 @@ class Run:
         file = self.events(query_id).with_name("answer.json")
         write_whole(file, json.dumps(result_json(result), ensure_ascii=False, indent=2) + "\n")
 
+    def result(self, query_id: str) -> Result | None:
+        """The recorded result, also of a question that can be taken up again."""
+        file = self.events(query_id).with_name("answer.json")
+        return _result(json.loads(file.read_text())) if file.is_file() else None
+
     def finished(self, query_id: str) -> Result | None:
         """The recorded result, unless going on may change it."""
-        file = self.events(query_id).with_name("answer.json")
-        if not file.is_file():
-            return None
-        result = _result(json.loads(file.read_text()))
-        return None if result.stop_reason.resumable else result
+        result = self.result(query_id)
+        return result if result and not result.stop_reason.resumable else None
 
 
 def structured_revision(corpus: Corpus) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Literal
@@ -71,7 +71,12 @@ def load_dataset(name: str, *, canary: str = "", qrels: Path | None = None, ids:
     cannot be read, `SetupError` where a package or the network is missing.
     """
     dataset = _known(name, canary) if name in KNOWN else _at(Path(name), canary, qrels)
-    return dataset.only(_ids(ids)) if ids else dataset
+    return replace(
+        dataset.only(_ids(ids)) if ids else dataset,
+        source=name if name in KNOWN else str(Path(name).absolute()),
+        qrels=str(qrels.absolute()) if qrels else "",
+        ids=str(ids.absolute()) if ids else "",
+    )
 
 
 def _known(name: str, canary: str) -> Dataset:
@@ -80,7 +85,7 @@ def _known(name: str, canary: str) -> Dataset:
         with resources.as_file(resources.files(__package__) / f"{name}.jsonl") as file:
             return rows_dataset(file)
     found = known.read(_downloaded(name, known.hub), canary)
-    return Dataset(name, found.questions, known.task, found.secret, found.problems)
+    return replace(found, name=name, task=known.task)
 
 
 def _at(path: Path, canary: str, qrels: Path | None) -> Dataset:
