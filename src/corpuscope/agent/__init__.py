@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from .models import default_model, open_model
     from .ranker import RANKER
     from .tags import grammar_of, tag_model
-    from .trajectory import Event, read_events, replay
+    from .trajectory import Event, EventLog, read_events, replay
 
 __getattr__ = lazily(
     __name__,
     {
-        "DEFAULT_MODEL": ".harness", "PLACEHOLDER": ".context", "POLICIES": ".context", "RANKER": ".ranker", "Agent": ".loop", "Event": ".trajectory",
+        "DEFAULT_MODEL": ".harness", "PLACEHOLDER": ".context", "POLICIES": ".context", "RANKER": ".ranker", "Agent": ".loop", "Event": ".trajectory", "EventLog": ".trajectory",
         "Job": ".harness", "Result": ".loop", "default_model": ".models", "grammar_of": ".tags", "level3": ".context",
         "open_model": ".models", "read_events": ".trajectory", "replay": ".trajectory", "run_harness": ".harness", "tag_model": ".tags",
     },
@@ -28,6 +28,6 @@ __getattr__ = lazily(
 
 __all__ = [
     "ANSWER_FORM", "DEFAULT_MODEL", "PLACEHOLDER", "POLICIES", "RANKER", "RANKING_FORM", "SCOUT", "Agent", "Answer", "Budget", "Citation",
-    "Event", "Job", "Result", "Spent", "StopReason", "default_model", "grammar_of", "level3", "open_model", "parse_answer",
+    "Event", "EventLog", "Job", "Result", "Spent", "StopReason", "default_model", "grammar_of", "level3", "open_model", "parse_answer",
     "parse_ranking", "read_events", "replay", "run_harness", "tag_model",
 ]  # fmt: skip

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +13,8 @@ from pydantic_ai.messages import ModelRequest, TextPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
-from ..agent import Result
-from ..errors import SetupError, UsageError
+from ..agent import EventLog, Result, read_events
+from ..errors import UsageError
 from ..models import Backoff, ContextOverflow, ModelFailed, price, request
 from ..systems import Run
 from .metrics import exact_match
@@ -76,24 +74,24 @@ class Judgement(BaseModel):
 
 def read_judgements(run: Run, judge: str) -> dict[str, Judgement]:
     """query_id -> the last judgement of that judge. Raises `UsageError` for a damaged line."""
-    file, found = run.folder / "judgements.jsonl", {}
-    if file.exists():
-        for number, line in enumerate(file.read_bytes().split(b"\n"), 1):
-            if line:
-                try:
-                    judgement = Judgement.model_validate_json(line)
-                except ValueError as error:
-                    raise UsageError(f"{file}, line {number}, is damaged: remove the line and judge again") from error
-                if judgement.judge == judge:
-                    found[judgement.query_id] = judgement
+    found = {}
+    for number, line in enumerate(read_events(_file(run)), 1):
+        try:
+            judgement = Judgement.model_validate(line)
+        except ValueError as error:
+            raise UsageError(f"{_file(run)}, line {number}, is damaged: remove the line and judge again") from error
+        if judgement.judge == judge:
+            found[judgement.query_id] = judgement
     return found
 
 
 def judges(run: Run) -> list[str]:
     """All that have judged this run, in the order of their first judgement."""
-    file = run.folder / "judgements.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    return list(dict.fromkeys(str(json.loads(line)["judge"]) for line in lines if line))
+    return list(dict.fromkeys(str(line["judge"]) for line in read_events(_file(run))))
+
+
+def _file(run: Run) -> Path:
+    return run.folder / "judgements.jsonl"
 
 
 def judge_exactly(dataset: Dataset, results: dict[str, Result]) -> dict[str, Judgement]:
@@ -162,12 +160,16 @@ async def judge_run(
             result = results[question.query_id]
             judgement = await _judge(question, _reply(result), model, name, prompt, backoff or Backoff())
             spent += judgement.dollars or 0.0
-            _append(run.folder / "judgements.jsonl", judgement)
+            log.append(judgement.model_dump())
             done[question.query_id] = judgement
             count += 1
             on_judgement(judgement, count, len(open_ones))
 
-    await together([asyncio.create_task(worker()) for _ in range(workers)])
+    log = EventLog(_file(run))
+    try:
+        await together([asyncio.create_task(worker()) for _ in range(workers)])
+    finally:
+        log.close()
     return done
 
 
@@ -223,15 +225,3 @@ def _reply(result: Result) -> str:
     if result.answer.confidence is not None:
         parts.append(f"Confidence: {result.answer.confidence:g}%")
     return "\n".join(parts)
-
-
-def _append(file: Path, judgement: Judgement) -> None:
-    try:
-        whole = not file.exists() or file.read_bytes()[-1:] in (b"", b"\n")
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            os.write(handle, (b"" if whole else b"\n") + judgement.model_dump_json().encode() + b"\n")
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise SetupError(f"cannot write {file} ({error.strerror}): free some space, then judge again") from error
