@@ -1,0 +1,107 @@
+"""`corpuscope bench` as a person runs it, on our own benchmark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ..bench.conftest import FILES, Colours
+from ..conftest import write_files
+from ..scripted import ScriptedServer
+from .conftest import Cli
+
+
+@pytest.fixture
+def colours(cli: Cli, tmp_path: Path) -> Path:
+    """A corpus `c` and a dataset `d.jsonl`."""
+    write_files(tmp_path / "docs", FILES)
+    rows = [
+        {"query_id": str(n), "query": f"What is the colour of thing {n}?", "answer": f"shade{n}", "gold_doc_ids": [f"d{n:02}.md"],
+         "evidence": [f"d{n:02}.md:3"]}
+        for n in range(12)
+    ]  # fmt: skip
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    cli("index", "docs", "--into", "c")
+    return tmp_path
+
+
+def test_datasets_are_listed_and_shown(cli: Cli) -> None:
+    listed = cli("bench", "datasets").stdout
+    assert all(name in listed for name in ("django-hops", "browsecomp-plus", "bright-biology", "scifact"))
+    assert len(json.loads(cli("bench", "datasets", "--json").stdout)) == 14
+    shown = json.loads(cli("bench", "datasets", "show", "django-hops", "--json").stdout)
+    assert shown["questions"] >= 80 and shown["kinds"]["bridge"] == 40 and "shade" not in json.dumps(shown)
+    assert cli("bench", "datasets", "show", check=False).returncode == 2
+    assert cli("bench", "datasets", "hide", check=False).returncode == 2
+
+
+def test_from_a_dataset_to_a_report(cli: Cli, colours: Path) -> None:
+    assert "12 questions: all documents are there" in cli("bench", "check", "d.jsonl", "--corpus", "c").stdout
+    with Colours() as server:
+        options = [
+            "d.jsonl",
+            "--corpus",
+            "c",
+            "--system",
+            "rise-bm25",
+            "--model",
+            "tiny",
+            "--base-url",
+            server.base_url,
+        ]
+        first = cli("bench", "run", *options, "--run", "one", "--limit", 4)
+        assert "4 of 4 questions, exact_match 0.500" in first.stdout and "4/4" in first.stderr
+        whole = cli("bench", "run", *options, "--run", "one", "--json")
+        assert json.loads(whole.stdout)["accuracy"] == 0.5 and len(server.requests) == 36
+        cli("bench", "run", *options, "--run", "two", "--json")
+    text = cli("bench", "report", "one")
+    assert "| one | rise-bm25 | tiny | exact | 12 | 50.0% |" in text.stdout and (colours / "one/report.html").exists()
+    compared = cli("bench", "compare", "one", "two").stdout
+    assert "## two against one" in compared and "This sample cannot tell" in compared
+    cli("bench", "report", "one", "two", "--html", "both.html", "--parquet", "rows.parquet")
+    assert (colours / "both.html").read_text().count("<h2>two") == 2 and (colours / "rows.parquet").exists()
+    assert json.loads(cli("bench", "report", "one", "--json").stdout)["runs"][0]["summary"]["correct"] == 6
+    assert "12 questions in bcp" in cli("bench", "export", "one", "--browsecomp-plus", "bcp").stdout
+    verdict = {"text": "extracted_final_answer: x\nreasoning: x\ncorrect: yes\nconfidence: 50"}
+    with ScriptedServer([verdict]) as judge:
+        judged = cli("bench", "judge", "one", "--model", "j", "--base-url", judge.base_url)
+    assert "11 right, 0 wrong, 0 unjudged by j" in judged.stdout and "agreement with exact" in judged.stdout
+    assert "| one | rise-bm25 | tiny | j | 12 | 91.7% |" in cli("bench", "report", "one", "--markdown").stdout
+    assert "| exact | 12 | 50.0% |" in cli("bench", "report", "one", "--markdown", "--judge", "exact").stdout
+
+
+def test_what_no_longer_fits_is_refused(cli: Cli, colours: Path) -> None:
+    cli("bench", "run", "d.jsonl", "--corpus", "c", "--system", "bm25", "--run", "r", "--json")
+    rows = (colours / "d.jsonl").read_text()
+    (colours / "d.jsonl").write_text(rows.replace("shade3", "shade4"))
+    assert "is not what it was" in cli("bench", "report", "r", check=False).stderr
+    (colours / "d.jsonl").write_text(rows)
+    (colours / "docs/d00.md").write_text("changed\n")
+    cli("index", "docs", "--into", "c")
+    assert "has changed since these runs" in cli("bench", "report", "r", check=False).stderr
+    assert (
+        "another corpus_digest"
+        in cli("bench", "run", "d.jsonl", "--corpus", "c", "--system", "bm25", "--run", "r", check=False).stderr
+    )
+    problems = cli("bench", "check", "d.jsonl", "--corpus", "c", check=False)
+    assert problems.returncode == 1 and "0: d00.md:3-3 is no range of its 1 lines" in problems.stdout
+    cli("ask", "c", "colour", "--model", "scout", "--run", "asked")
+    assert "not of a benchmark" in cli("bench", "report", "asked", check=False).stderr
+    assert "no run in nowhere" in cli("bench", "report", "nowhere", check=False).stderr
+    assert "which form" in cli("bench", "export", "r", check=False).stderr
+
+
+@pytest.mark.slow
+def test_scout_and_bm25_on_all_of_django_hops(cli: Cli, django_docs: Path, tmp_path: Path) -> None:
+    cli("index", django_docs, "--into", "django.corpus")
+    assert "87 questions" in cli("bench", "check", "django-hops", "--corpus", "django.corpus").stdout
+    for system in ("scout", "bm25"):
+        cli("bench", "run", "django-hops", "--corpus", "django.corpus", "--system", system, "--run", system, "--json")
+        cli("bench", "report", system)
+    scout = json.loads(cli("bench", "report", "scout", "--json").stdout)["runs"][0]
+    bm25 = json.loads(cli("bench", "report", "bm25", "--json").stdout)["runs"][0]
+    assert scout["summary"]["answered"] == bm25["summary"]["answered"] == 87
+    assert scout["summary"]["coverage_mean"] > 0.75 and bm25["summary"]["nDCG@10"] > 0.4
+    assert "django-hops" in (tmp_path / "scout/report.html").read_text()
