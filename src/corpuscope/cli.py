@@ -45,7 +45,7 @@ def index(
         Path, typer.Argument(help="A folder of documents, or a .jsonl, .parquet, .csv, .tsv or TREC file.")
     ],
     into: Annotated[Path, typer.Option("--into", help="The corpus to make or to bring up to date.")],
-    format: Annotated[str, typer.Option(help="auto, folder, jsonl, parquet, csv, tsv or trec.")] = "auto",
+    format: Annotated[str, typer.Option(help="auto, folder, jsonl, parquet, csv, tsv, trec or mixture.")] = "auto",
     docid_field: Annotated[str, typer.Option(help="The field that holds the docid. [guessed]")] = "",
     text_field: Annotated[str, typer.Option(help="The field that holds the text. [guessed]")] = "",
     title_field: Annotated[str, typer.Option(help="The field that holds the title. [guessed]")] = "",
@@ -343,6 +343,68 @@ def bench_run(
     run_command(
         dataset, corpus, system=system, model=model, base_url=base_url, run=run, workers=workers, limit=limit,
         max_cost=max_cost, canary=canary, qrels=qrels, ids=ids, task=task, sandboxed=_sandboxed(sandbox), as_json=json,
+    )  # fmt: skip
+
+
+@bench.command("scale")
+def bench_scale(
+    dataset: DatasetName,
+    corpus: Annotated[Path, typer.Option(help="The corpus the questions are asked of.")],
+    distractors: Annotated[Path, typer.Option(help="Another corpus, from which documents are mixed in.")],
+    into: Annotated[Path, typer.Option(help="Keep corpora and runs here; the same command goes on with them.")],
+    times: Annotated[
+        list[float] | None, typer.Option(help="A size, as a multiple of the corpus. [1 2 4 10]", min=1)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Chooses the distractors; larger sizes include those of smaller ones.")] = 0,
+    system: Annotated[list[str] | None, typer.Option(help="A system to run; may be repeated.")] = None,
+    model: Annotated[str, typer.Option(help="provider:model, or `scout`. [by the key set]")] = "",
+    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server.")] = "",
+    workers: Annotated[int, typer.Option(help="Questions at a time.", min=1)] = 4,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many questions.", min=1)] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop at this many US dollars in all.")] = None,
+    canary: Canary = "",
+    json: Json = False,
+) -> None:
+    """The same questions in corpora that grow by distractors.
+
+    Example:
+
+      corpuscope bench scale django-hops --corpus django.corpus --distractors linux.corpus --system rise --into scale
+    """
+    from .commands.experiments import scale_command
+
+    scale_command(
+        dataset, corpus, distractors=distractors, into=into, times=times or [1, 2, 4, 10], seed=seed, systems=system or [""],
+        model=model, base_url=base_url, workers=workers, limit=limit, max_cost=max_cost, canary=canary, as_json=json,
+    )  # fmt: skip
+
+
+@bench.command("grid")
+def bench_grid(
+    dataset: DatasetName,
+    corpus: Annotated[Path, typer.Option(help="The corpus the questions are asked of.")],
+    vary: Annotated[list[str], typer.Option(help="KEY=VALUE,VALUE,... of a system; may be repeated.")],
+    into: Annotated[Path, typer.Option(help="Keep the runs here; the same command goes on with them.")],
+    system: Annotated[str, typer.Option(help="The system that is varied. [rise, without tables rise-bm25]")] = "",
+    model: Annotated[str, typer.Option(help="provider:model, or `scout`. [by the key set]")] = "",
+    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server.")] = "",
+    workers: Annotated[int, typer.Option(help="Questions at a time.", min=1)] = 4,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many questions.", min=1)] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop at this many US dollars in all.")] = None,
+    canary: Canary = "",
+    json: Json = False,
+) -> None:
+    """One system in all combinations of some of its choices.
+
+    Example:
+
+      corpuscope bench grid django-hops --corpus django.corpus --vary k=10,100,1000 --vary context=level0,level3 --into grid
+    """
+    from .commands.experiments import grid_command
+
+    grid_command(
+        dataset, corpus, vary=vary, into=into, system=system, model=model, base_url=base_url, workers=workers, limit=limit,
+        max_cost=max_cost, canary=canary, as_json=json,
     )  # fmt: skip
 
 

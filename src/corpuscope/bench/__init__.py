@@ -8,9 +8,10 @@ from .question import Dataset, Evidence, Question
 if TYPE_CHECKING:
     from .datasets import KNOWN, Known, check, load_dataset
     from .evaluation import evaluate, results_of, summary
+    from .experiments import grid, scaled, variations
     from .export import export_browsecomp_plus, export_trec
     from .judging import EXACT, PROMPT, Judgement, judge_exactly, judge_run, judges, prompt_from, read_judgements
-    from .report import Report, collect, html, markdown, plain, write_parquet
+    from .report import Report, collect, html, markdown, plain, summaries, write_parquet
     from .running import Tally, open_run, run_dataset
     from .statistics import bootstrap, holm, kappa, mcnemar
 
@@ -19,19 +20,21 @@ __getattr__ = lazily(
     {
         **dict.fromkeys(("KNOWN", "Known", "check", "load_dataset"), ".datasets"),
         **dict.fromkeys(("evaluate", "results_of", "summary"), ".evaluation"),
+        **dict.fromkeys(("grid", "scaled", "variations"), ".experiments"),
         **dict.fromkeys(("export_browsecomp_plus", "export_trec"), ".export"),
         **dict.fromkeys(
             ("EXACT", "PROMPT", "Judgement", "judge_exactly", "judge_run", "judges", "prompt_from", "read_judgements"), ".judging",
         ),
-        **dict.fromkeys(("Report", "collect", "html", "markdown", "plain", "write_parquet"), ".report"),
+        **dict.fromkeys(("Report", "collect", "html", "markdown", "plain", "summaries", "write_parquet"), ".report"),
         **dict.fromkeys(("Tally", "open_run", "run_dataset"), ".running"),
         **dict.fromkeys(("bootstrap", "holm", "kappa", "mcnemar"), ".statistics"),
     },
 )  # fmt: skip
 
 __all__ = [
-    "EXACT", "KNOWN", "PROMPT", "Dataset", "Evidence", "Judgement", "Known", "Question", "Report", "Tally", "bootstrap", "check",
-    "collect", "evaluate", "export_browsecomp_plus", "export_trec", "holm", "html", "judge_exactly", "judge_run", "judges", "kappa",
-    "load_dataset", "markdown", "mcnemar", "open_run", "plain", "prompt_from", "read_judgements", "results_of", "run_dataset",
-    "summary", "write_parquet",
+    "EXACT", "KNOWN", "PROMPT", "Dataset", "Evidence", "Judgement", "Known", "Question", "Report", "Tally",
+    "bootstrap", "check", "collect", "evaluate", "export_browsecomp_plus", "export_trec", "grid", "holm", "html",
+    "judge_exactly", "judge_run", "judges", "kappa", "load_dataset", "markdown", "mcnemar", "open_run", "plain",
+    "prompt_from", "read_judgements", "results_of", "run_dataset", "scaled", "summaries", "summary", "variations",
+    "write_parquet",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -32,8 +32,9 @@ from ..bench import (
     run_dataset,
     summary,
 )  # fmt: skip
+from ..corpus import Corpus as CorpusOnDisk
 from ..errors import CorpuscopeError, Interrupted, UsageError
-from ..systems import Task, default_system, load_system
+from ..systems import Run, System, Task, default_system, load_system
 from ..workspace import clean
 from .progress import bring_up_to_date
 
@@ -91,23 +92,40 @@ def run_command(
     dataset = load_dataset(name, canary=canary, qrels=qrels, ids=ids)
     with Corpus.open(corpus) as opened:
         chosen = load_system(system or default_system(opened))
-        dataset = _for_task(dataset, chosen.tasks, task)
-        if chosen.boundary != "corpus":
-            bring_up_to_date(opened)
-        current = open_run(run, dataset, opened, chosen, model, base_url, sandboxed=sandboxed)
+        dataset = for_task(dataset, chosen.tasks, task)
         for problem in dataset.problems:
             print(f"note: {problem}", file=sys.stderr)
-        with _Watch(quiet=as_json) as watch:
-            work = run_dataset(
-                dataset, opened, current, workers=workers, limit=limit, max_cost=max_cost, on_event=watch.event,
-                on_result=watch.result,
-            )  # fmt: skip
-            try:
-                tally = asyncio.run(work)
-            except KeyboardInterrupt:
-                raise Interrupted(f"interrupted; what is done is kept in {run}, the same command goes on") from None
-        rows = evaluate(current, dataset, opened, judge_exactly(dataset, results_of(current, dataset)))
-        print(json.dumps(summary(rows)) if as_json else _closing(tally, summary(rows), run))
+        current = run_questions(
+            dataset, opened, chosen, model, base_url, run, workers=workers, limit=limit, max_cost=max_cost,
+            sandboxed=sandboxed, quiet=as_json,
+        )  # fmt: skip
+        figures = summary(evaluate(current, dataset, opened, judge_exactly(dataset, results_of(current, dataset))))
+    print(json.dumps(figures) if as_json else _closing(figures, run))
+
+
+def run_questions(
+    dataset: Dataset, corpus: CorpusOnDisk, system: System, model: str, base_url: str, folder: Path, *, workers: int,
+    limit: int | None, max_cost: float | None, sandboxed: bool, quiet: bool,
+) -> Run:  # fmt: skip
+    """The run in `folder`, all of its questions done. Raises `CorpuscopeError` where some could not be."""
+    if system.boundary != "corpus":
+        bring_up_to_date(corpus)
+    run = open_run(folder, dataset, corpus, system, model, base_url, sandboxed=sandboxed)
+    with _Watch(quiet=quiet) as watch:
+        work = run_dataset(
+            dataset,
+            corpus,
+            run,
+            workers=workers,
+            limit=limit,
+            max_cost=max_cost,
+            on_event=watch.event,
+            on_result=watch.result,
+        )
+        try:
+            tally = asyncio.run(work)
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted; what is done is kept in {folder}, the same command goes on") from None
     if tally.stopped:
         raise CorpuscopeError(
             f"the money is used up with {tally.unfinished} questions left: raise --max-cost, run it again"
@@ -116,23 +134,25 @@ def run_command(
         raise CorpuscopeError(
             f"{tally.unfinished} questions could not be finished (the model's server failed): run it again"
         )
+    return run
 
 
-def _for_task(dataset: Dataset, tasks: Sequence[str], task: str) -> Dataset:
+def for_task(dataset: Dataset, tasks: Sequence[str], task: str) -> Dataset:
     """The dataset's own task, else the one chosen, else the only one that the system can do."""
     if task not in ("", "answer", "ranking"):
         raise UsageError(f"--task {task}: it is answer or ranking")
     return replace(dataset, task=cast(Task, task or (dataset.task if dataset.task in tasks else tasks[0])))
 
 
-def _closing(tally: Tally, figures: dict[str, object], run: Path) -> str:
-    done = f"{tally.questions - tally.unfinished} of {tally.questions} questions"
+def _closing(figures: dict[str, Any], run: Path) -> str:
+    done = f"{figures['questions'] - figures['missing']} of {figures['questions']} questions"
     scores = [
         f"{name} {figures[name]:.3f}"
         for name in ("exact_match", "nDCG@10", "coverage_mean")
-        if figures.get(name) is not None
+        if figures[name] is not None
     ]
-    return f"{done}, {', '.join(scores)}, ${tally.dollars:.4f}; report: corpuscope bench report {run}"
+    money = "price unknown" if figures["total_dollars"] is None else f"${figures['total_dollars']:.4f}"
+    return f"{done}, {', '.join(scores)}, {money}; report: corpuscope bench report {run}"
 
 
 class _Watch:

@@ -2,6 +2,6 @@
 
 from .collect import Report, collect
 from .page import html
-from .tables import markdown, plain, write_parquet
+from .tables import markdown, plain, summaries, write_parquet
 
-__all__ = ["Report", "collect", "html", "markdown", "plain", "write_parquet"]
+__all__ = ["Report", "collect", "html", "markdown", "plain", "summaries", "write_parquet"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,25 @@ def markdown(report: Report) -> str:
         lines.append("| " + " | ".join(map(_cell, [*first, *figures])) + " |")
     for run, comparison in zip(report.runs[1:], report.comparisons, strict=True):
         lines += ["", f"## {_cell(run.name)} against {_cell(report.runs[0].name)}", "", *_compared(comparison)]
+    return "\n".join(lines) + "\n"
+
+
+def summaries(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """A table of runs that are not over the same corpus or not to be compared pair by pair: name -> summary."""
+    documents = any("documents" in figures for figures in rows.values())
+    columns = [c for c in COLUMNS if any(figures.get(c[0]) is not None for figures in rows.values())]
+    columns = [("documents", "documents", "count"), *columns] if documents else columns
+    lines = [
+        "| run | questions |" + "".join(f" {heading} |" for _, heading, _ in columns),
+        "|---|---:|" + "---:|" * len(columns),
+    ]
+    for name, figures in rows.items():
+        cells = [
+            name,
+            f"{figures['questions'] - figures['missing']:,}",
+            *(written(figures.get(c), how) for c, _, how in columns),
+        ]
+        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     return "\n".join(lines) + "\n"
 
 

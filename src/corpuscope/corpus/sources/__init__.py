@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ...errors import UsageError
 from ..document import Record, Skipped, Unit
 
-FORMATS = ("auto", "folder", "jsonl", "parquet", "csv", "tsv", "trec")
+FORMATS = ("auto", "folder", "jsonl", "parquet", "csv", "tsv", "trec", "mixture")
 _BY_SUFFIX = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".csv": "csv", ".tsv": "tsv",
     ".trec": "trec", ".sgml": "trec", ".sgm": "trec", ".trectext": "trec",
@@ -61,6 +61,10 @@ def open_source(root: Path, settings: SourceSettings) -> Source:
         from .folder import FolderSource
 
         return FolderSource(root, settings)
+    if kind == "mixture":
+        from .mixture import MixtureSource
+
+        return MixtureSource(root, settings)
     from .rows import RowsSource
 
     return RowsSource(root, kind, settings)
