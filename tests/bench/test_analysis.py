@@ -14,8 +14,9 @@ from corpuscope.bench.analysis import (
     intents,
     phases,
     tools_used,
-    workspace_sizes,
 )
+from corpuscope.bench.surfaced import candidates
+from corpuscope.bench.turns import Turn, by_turn
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,6 @@ def test_counts_and_phases() -> None:
     assert shares["broad keyword search"] == [0.25, 0.25] and shares["corpus exploration"] == [0.25, 0.0]
     assert shares["iterative narrowing"] == [0.25, 0.0] and shares["cross-document comparison"] == [0.25, 0.0]
     assert shares["targeted reading"] == [0.0, 0.5] and shares["in-document search"] == [0.0, 0.25]
-    assert workspace_sizes(TRAJECTORY) == [10, 12]
 
 
 def row(query_id: str, correct: bool | None, coverage: float | None = None, call: int | None = None) -> dict[str, Any]:
@@ -97,3 +97,32 @@ def test_accuracy_by_what_surfaced() -> None:
 def test_which_tool_showed_it_first() -> None:
     rows = [row("a", True, 1.0, 1), row("b", True, 0.5, 5), row("c", False, 0.0), row("d", False)]
     assert first_seen({"a": TRAJECTORY, "b": TRAJECTORY}, rows) == {"search": 1, "read": 1, "never": 1}
+
+
+def reply(input_tokens: int, cached_tokens: int, seconds: float) -> dict[str, Any]:
+    """As recorded: what was spent up to here."""
+    spent = {"input_tokens": input_tokens, "cached_tokens": cached_tokens, "seconds": seconds}
+    return {"type": "response", "spent": spent}
+
+
+def test_requests_and_workspaces_turn_by_turn() -> None:
+    """Worked out by hand. The second question's second request sends 900 tokens of which the cache has none (case J3)."""
+    first = [
+        reply(100, 0, 1.0),
+        tool("search", queries=[], workspace=10),
+        reply(300, 100, 4.0),
+        tool("read", workspace=10),
+    ]
+    second = [reply(200, 0, 2.0), tool("search", queries=[], workspace=30), reply(1100, 0, 3.0), reply(1200, 90, 3.5)]
+    assert by_turn([first, second, []]) == [
+        Turn(1, 2, 150, 0, 1.5, None), Turn(2, 2, 550, 50, 2.0, 20), Turn(3, 1, 100, 90, 0.5, 30),
+    ]  # fmt: skip
+    assert by_turn([]) == []
+
+
+def test_candidates_are_what_was_ranked() -> None:
+    """Imported, or shown from a ranking that imports nothing; not what grep came upon."""
+    imported = tool("search", queries=[{"top": ["a"]}], imported=["a", "b"])
+    again = tool("search", queries=[{"top": ["a"]}, {"top": ["c"]}], imported=["c"])
+    assert candidates([imported, tool("bash", command="rg d"), again]) == {"a", "b", "c"}
+    assert candidates([tool("bash", command="rg d")]) is None

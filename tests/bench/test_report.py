@@ -19,6 +19,7 @@ from corpuscope.bench import (
     export_browsecomp_plus,
     export_trec,
     html,
+    load_dataset,
     markdown,
     open_run,
     plain,
@@ -28,6 +29,7 @@ from corpuscope.bench import (
 from corpuscope.corpus import Corpus
 from corpuscope.systems import Run, load_system
 
+from ..conftest import write_files
 from ..scripted import ScriptedServer, Step, call
 from .conftest import Colours
 
@@ -92,6 +94,40 @@ def test_the_page_is_one_file_without_script(report: Report) -> None:
     assert not re.search(r"""(?:src|href)\s*=|url\(|@import""", page.replace("img src=x", ""))
     assert "default-src 'none'" in page
     assert "50.0%" in page and "McNemar" in page and "only first" in page
+
+
+def test_figures_of_the_turns(report: Report) -> None:
+    """Three requests of 100 tokens each; all of the gold is in W after the first search."""
+    (first, _) = report.runs
+    turns = first.analyses["turns"]
+    assert [(turn.turn, turn.questions, turn.files) for turn in turns] == [(1, 12, None), (2, 12, 12), (3, 12, 12)]
+    assert first.summary["gold_R"] == 1.0 and report.runs[1].summary["gold_R"] is None
+    page = html(report)
+    assert page.count("<polyline") == 4 and "Files in W, turn by turn: 12 at first, 12 at most, 12 at last" in page
+    assert "input tokens" in page and "cached" in page
+
+
+def test_gold_that_is_nowhere_is_named(runs: list[Run], dataset: Dataset, corpus: Corpus) -> None:
+    """Case J4. The questions still count: no system can find what is not there, and the reader has to know."""
+    questions = [dataset.questions[0].model_copy(update={"gold": ("d00.md", "lost.md")}), *dataset.questions[1:]]
+    report = collect(runs, replace(dataset, questions=questions), corpus)
+    (problem,) = report.problems
+    assert problem == "1 gold documents of 1 questions are not in the corpus (lost.md)"
+    assert f"- {problem}" in markdown(report) and problem in html(report)
+    assert report.runs[0].rows[0]["gold_R"] == 0.5
+
+
+def test_topics_without_judgements_are_counted_apart(corpus: Corpus, tmp_path: Path) -> None:
+    """Case J4. The mean is over the topics that somebody judged."""
+    write_files(tmp_path, {"t": "1\tcolour thing 3\n2\tcolour thing 4\n", "q": "1 0 d03.md 1\n"})
+    topics = load_dataset(str(tmp_path / "t"), qrels=tmp_path / "q")
+    run = open_run(tmp_path / "r", topics, corpus, load_system("bm25"), "", "")
+    asyncio.run(run_dataset(topics, corpus, run))
+    report = collect([run], topics, corpus)
+    assert report.problems == ("1 topics have no judgement and are counted apart (2 ...)",)
+    first, second = report.runs[0].rows
+    assert first["nDCG@10"] == 1.0 == report.runs[0].summary["nDCG@10"] and "nDCG@10" not in second
+    assert report.runs[0].summary["accuracy"] is None
 
 
 def test_browsecomp_plus_export(runs: list[Run], dataset: Dataset, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_from_a_dataset_to_a_report(cli: Cli, colours: Path) -> None:
             server.base_url,
         ]
         first = cli("bench", "run", *options, "--run", "one", "--limit", 4)
-        assert "4 of 4 questions, exact_match 0.500" in first.stdout and "4/4" in first.stderr
+        assert "4 of 12 questions, exact_match 0.500" in first.stdout and "4/4" in first.stderr
         whole = cli("bench", "run", *options, "--run", "one", "--json")
         assert json.loads(whole.stdout)["accuracy"] == 0.5 and len(server.requests) == 36
         cli("bench", "run", *options, "--run", "two", "--json")
@@ -91,6 +91,30 @@ def test_what_no_longer_fits_is_refused(cli: Cli, colours: Path) -> None:
     assert "not of a benchmark" in cli("bench", "report", "asked", check=False).stderr
     assert "no run in nowhere" in cli("bench", "report", "nowhere", check=False).stderr
     assert "which form" in cli("bench", "export", "r", check=False).stderr
+
+
+def test_a_growing_corpus_and_a_grid(cli: Cli, colours: Path) -> None:
+    """Run again, both do nothing but show their tables; nothing is paid for twice."""
+    write_files(colours / "noise", {f"n{n:02}.md": f"The colour of noise {n}.\n" for n in range(40)})
+    cli("index", "noise", "--into", "noise.corpus")
+    scale = ["bench", "scale", "d.jsonl", "--corpus", "c", "--distractors", "noise.corpus", "--into", "s"]
+    sizes = [*scale, "--times", 1, "--times", 2, "--times", 4, "--system", "bm25"]
+    table = cli(*sizes)
+    assert [row.split("|")[1:4] for row in table.stdout.splitlines()[2:]] == [
+        [" bm25 1x ", " 12 ", " 12 "], [" bm25 2x ", " 12 ", " 24 "], [" bm25 4x ", " 12 ", " 48 "],
+    ]  # fmt: skip
+    assert "accuracy" not in table.stdout and "bm25 4x:" in table.stderr
+    assert cli(*sizes).stdout == table.stdout
+    assert "40 documents, not 108" in cli(*scale, "--times", 10, "--system", "bm25", check=False).stderr
+    with Colours() as server:
+        vary = ["bench", "grid", "d.jsonl", "--corpus", "c", "--system", "rise-bm25", "--model", "tiny", "--base-url",
+                server.base_url, "--vary", "k=1,5", "--into", "g"]  # fmt: skip
+        first = json.loads(cli(*vary, "--json").stdout)
+        assert len(server.requests) == 72 and json.loads(cli(*vary, "--json").stdout) == first
+        assert len(server.requests) == 72
+    assert list(first) == ["k=1", "k=5"] and [row["accuracy"] for row in first.values()] == [0.5, 0.5]
+    assert (colours / "g/k=5/run.toml").exists()
+    assert "KEY of" in cli(*vary[:-4], "--vary", "size=1", "--into", "h", check=False).stderr
 
 
 @pytest.mark.slow

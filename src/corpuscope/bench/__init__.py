@@ -6,7 +6,7 @@ from ..lazy import lazily
 from .question import Dataset, Evidence, Question
 
 if TYPE_CHECKING:
-    from .datasets import KNOWN, Known, check, load_dataset
+    from .datasets import KNOWN, Known, check, load_dataset, nowhere
     from .evaluation import evaluate, results_of, summary
     from .experiments import grid, scaled, variations
     from .export import export_browsecomp_plus, export_trec
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __getattr__ = lazily(
     __name__,
     {
-        **dict.fromkeys(("KNOWN", "Known", "check", "load_dataset"), ".datasets"),
+        **dict.fromkeys(("KNOWN", "Known", "check", "load_dataset", "nowhere"), ".datasets"),
         **dict.fromkeys(("evaluate", "results_of", "summary"), ".evaluation"),
         **dict.fromkeys(("grid", "scaled", "variations"), ".experiments"),
         **dict.fromkeys(("export_browsecomp_plus", "export_trec"), ".export"),
@@ -34,7 +34,7 @@ __getattr__ = lazily(
 __all__ = [
     "EXACT", "KNOWN", "PROMPT", "Dataset", "Evidence", "Judgement", "Known", "Question", "Report", "Tally",
     "bootstrap", "check", "collect", "evaluate", "export_browsecomp_plus", "export_trec", "grid", "holm", "html",
-    "judge_exactly", "judge_run", "judges", "kappa", "load_dataset", "markdown", "mcnemar", "open_run", "plain",
+    "judge_exactly", "judge_run", "judges", "kappa", "load_dataset", "markdown", "mcnemar", "nowhere", "open_run", "plain",
     "prompt_from", "read_judgements", "results_of", "run_dataset", "scaled", "summaries", "summary", "variations",
     "write_parquet",
 ]  # fmt: skip

@@ -159,8 +159,3 @@ def first_seen(trajectories: Mapping[str, Sequence[Event]], rows: Sequence[Row])
         elif row.get("coverage_mean") is not None:
             counts["never"] += 1
     return counts
-
-
-def workspace_sizes(events: Iterable[Event]) -> list[int]:
-    """Files in W after each call that tells."""
-    return [int(event["data"]["workspace"]) for event in calls(events) if "workspace" in event["data"]]

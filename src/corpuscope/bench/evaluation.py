@@ -22,7 +22,7 @@ from .metrics import (
     token_f1,
 )
 from .question import Dataset, Question
-from .surfaced import gold_documents, surfaced
+from .surfaced import candidates, gold_documents, surfaced
 
 Row = dict[str, Any]
 """Plain values; a measure that does not apply is None. `correct` is None where nobody has judged."""
@@ -59,8 +59,9 @@ def _row(run: Run, question: Question, result: Result | None, corpus: Corpus, ju
     if result is None:
         return row | {"stop_reason": "missing", "answered": False, "correct": None}
     answer = result.answer
-    correct: bool | None = judgement.correct if judgement else None
     asked = bool(question.answers) and run.settings.task == "answer"
+    judgement = judgement if asked else None  # a ranking is measured against the qrels, not judged
+    correct: bool | None = judgement.correct if judgement else None
     if answer is None and not result.stop_reason.resumable and asked:
         correct = False  # no answer is none that is right; nobody has to judge that
     confidence = (
@@ -98,6 +99,9 @@ def _surfacing(run: Run, question: Question, corpus: Corpus) -> Row:
     seen = [s for s in surfaced(events, gold) if s.docid in wanted]
     row: Row = dict(coverage({s.docid for s in seen}, wanted))
     row["localization"] = localization(seen, {g.docid: len(g.text) for g in gold})
+    ranked = candidates(events)
+    if ranked is not None and question.gold:
+        row["gold_R"] = coverage(ranked & set(question.gold), question.gold)["coverage_mean"]
     row["first_gold_call"] = seen[0].call if seen else None
     retained = _retained(run, events)
     if retained is not None:
@@ -131,7 +135,7 @@ def _retained(run: Run, events: Sequence[Event]) -> list[Event] | None:
 
 
 MEANS = (
-    "exact_match", "f1", "coverage_any", "coverage_mean", "coverage_all", "retained_coverage", "localization",
+    "exact_match", "f1", "coverage_any", "coverage_mean", "coverage_all", "gold_R", "retained_coverage", "localization",
     "citation_precision", "citation_recall", "nDCG@10", "R@20", "model_calls", "tool_calls", "seconds", "dollars",
 )  # fmt: skip
 """Measures of which the mean over questions is reported, each over those it applies to."""

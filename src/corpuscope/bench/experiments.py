@@ -25,8 +25,10 @@ def scaled(
 ) -> Corpus:
     """`corpus` with seeded distractors, `times` as many documents in all; kept in `folder` and only brought up to date there.
 
-    Raises `UsageError` where `distractors` has too few documents.
+    Raises `UsageError` where `distractors` has too few documents, or `times` is below 1.
     """
+    if times < 1:
+        raise UsageError(f"{times:g} times the corpus: it is at least 1, for distractors are only added")
     mixture = {
         "base": os.path.relpath(corpus.root, folder), "distractors": os.path.relpath(distractors.root, folder),
         "documents": round(len(corpus) * (times - 1)), "seed": seed,

@@ -62,6 +62,16 @@ def surfaced(events: Iterable[Event], gold: Sequence[Gold]) -> Iterator[Surfaced
                     yield Surfaced(document.docid, call, characters)
 
 
+def candidates(events: Iterable[Event]) -> set[str] | None:
+    """Docids in the union of all sub-queries' rankings, seen or not; None where nothing was ever ranked (RISE, section 4)."""
+    told = [event["data"] for event in events if event["type"] == "tool" and "queries" in event["data"]]
+    if not told:
+        return None
+    return {
+        docid for data in told for docid in (*data.get("imported", ()), *(d for q in data["queries"] for d in q["top"]))
+    }
+
+
 def _shown(name: str, text: str, data: Mapping[str, Any], document: Gold) -> Iterator[int | None]:
     """Lengths of the candidate snippets of a document in one observation."""
     if "queries" in data:

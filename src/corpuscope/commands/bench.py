@@ -27,6 +27,7 @@ from ..bench import (
     evaluate,
     judge_exactly,
     load_dataset,
+    nowhere,
     open_run,
     results_of,
     run_dataset,
@@ -93,7 +94,7 @@ def run_command(
     with Corpus.open(corpus) as opened:
         chosen = load_system(system or default_system(opened))
         dataset = for_task(dataset, chosen.tasks, task)
-        for problem in dataset.problems:
+        for problem in (*dataset.problems, *nowhere(dataset, opened)):
             print(f"note: {problem}", file=sys.stderr)
         current = run_questions(
             dataset, opened, chosen, model, base_url, run, workers=workers, limit=limit, max_cost=max_cost,

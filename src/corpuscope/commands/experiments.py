@@ -83,16 +83,7 @@ def _one(
         raise CorpuscopeError(f"the money is used up before {label}: raise --max-cost, run it again")
     asked = for_task(dataset, system.tasks, "")
     run = run_questions(
-        asked,
-        corpus,
-        system,
-        model,
-        base_url,
-        folder,
-        workers=workers,
-        limit=limit,
-        max_cost=left,
-        sandboxed=True,
-        quiet=quiet,
-    )
+        asked, corpus, system, model, base_url, folder,
+        workers=workers, limit=limit, max_cost=left, sandboxed=True, quiet=quiet,
+    )  # fmt: skip
     return summary(evaluate(run, asked, corpus, judge_exactly(asked, results_of(run, asked))))

@@ -25,6 +25,19 @@ def check(dataset: Dataset, corpus: Corpus) -> list[str]:
     return problems
 
 
+def nowhere(dataset: Dataset, corpus: Corpus) -> list[str]:
+    """One line that names gold documents which the corpus does not have, and so no system can find; else nothing."""
+    named = dict.fromkeys(docid for q in dataset.questions for docid in (*q.gold, *q.supporting))
+    there = corpus.manifest.find(named)
+    lost = [docid for docid in named if docid not in there]
+    if not lost:
+        return []
+    gone = set(lost)
+    questions = sum(not gone.isdisjoint((*q.gold, *q.supporting)) for q in dataset.questions)
+    examples = ", ".join(lost[:3]) + (" ..." if len(lost) > 3 else "")
+    return [f"{len(lost)} gold documents of {questions} questions are not in the corpus ({examples})"]
+
+
 def folded(text: str) -> str:
     """White space and case aside."""
     return " ".join(text.split()).lower()

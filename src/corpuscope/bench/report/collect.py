@@ -11,10 +11,12 @@ from ...corpus import Corpus
 from ...systems import Run
 from ..analysis import accuracy_by_coverage, first_seen, intents, phases, tools_used
 from ..comparing import against_first
+from ..datasets import nowhere
 from ..evaluation import Row, evaluate, results_of, summary
 from ..judging import EXACT, judge_exactly, read_judgements
 from ..question import Dataset
 from ..statistics import Interval, bootstrap
+from ..turns import by_turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Runs over one dataset, each compared with the first. `problems` are those of the dataset."""
+    """Runs over one dataset, each compared with the first. `problems` are what is odd about the dataset."""
 
     dataset: str
     task: str
@@ -45,7 +47,8 @@ def collect(runs: Sequence[Run], dataset: Dataset, corpus: Corpus, judge: str = 
     """Measure the runs. `judge` is whose judgements count: `exact`, or the name of one that has judged them."""
     reports = [_one(run, dataset, corpus, judge) for run in runs]
     compared = against_first([report.rows for report in reports]) if len(reports) > 1 else []
-    return Report(dataset.name, runs[0].settings.task, dataset.problems, reports, compared)
+    problems = (*dataset.problems, *nowhere(dataset, corpus))
+    return Report(dataset.name, runs[0].settings.task, problems, reports, compared)
 
 
 def _one(run: Run, dataset: Dataset, corpus: Corpus, judge: str) -> RunReport:
@@ -62,6 +65,7 @@ def _one(run: Run, dataset: Dataset, corpus: Corpus, judge: str) -> RunReport:
         "first_seen": dict(first_seen(trajectories, rows).most_common()),
         "accuracy_by_coverage": accuracy_by_coverage(rows),
         "by_kind": _by_kind(rows),
+        "turns": by_turn(told),
     }
     settings = run.settings.model_dump(mode="json", exclude_none=True)
     return RunReport(run.folder.name, settings, judge, rows, summary(rows), bootstrap(right), analyses)

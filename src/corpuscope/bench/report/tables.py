@@ -16,11 +16,11 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("accuracy", "accuracy", "percent"), ("exact_match", "exact match", "percent"), ("f1", "F1", "percent"),
     ("nDCG@10", "nDCG@10", "number"), ("R@20", "R@20", "number"),
     ("coverage_any", "coverage any", "percent"), ("coverage_mean", "mean", "percent"), ("coverage_all", "all", "percent"),
-    ("retained_coverage", "retained", "percent"), ("localization", "localization", "number"),
+    ("gold_R", "gold_R", "percent"), ("retained_coverage", "retained", "percent"), ("localization", "localization", "number"),
     ("citation_precision", "citation precision", "percent"), ("citation_recall", "recall", "percent"),
     ("calibration_error", "calibration error", "points"), ("tool_calls", "tool calls", "number"),
     ("seconds", "seconds", "number"), ("dollars", "$ a question", "money"), ("dollars_per_correct", "$ a right answer", "money"),
-    ("cached_share", "cached", "percent"), ("no_answer", "no answer", "count"), ("unjudged", "unjudged", "count"),
+    ("input_tokens", "input tokens", "count"), ("cached_share", "cached", "percent"), ("no_answer", "no answer", "count"), ("unjudged", "unjudged", "count"),
     ("missing", "missing", "count"),
 )  # fmt: skip
 """(name in a summary, heading, how it is written)."""
@@ -39,7 +39,8 @@ def shown_columns(report: Report) -> list[tuple[str, str, str]]:
     return [
         column
         for column in COLUMNS
-        if column[2] == "count" or any(run.summary.get(column[0]) is not None for run in report.runs)
+        if column[0] in ("no_answer", "unjudged", "missing")
+        or any(run.summary.get(column[0]) is not None for run in report.runs)
     ]
 
 
@@ -69,11 +70,8 @@ def summaries(rows: Mapping[str, Mapping[str, Any]]) -> str:
         "|---|---:|" + "---:|" * len(columns),
     ]
     for name, figures in rows.items():
-        cells = [
-            name,
-            f"{figures['questions'] - figures['missing']:,}",
-            *(written(figures.get(c), how) for c, _, how in columns),
-        ]
+        asked = f"{figures['questions'] - figures['missing']:,}"
+        cells = [name, asked, *(written(figures.get(column), how) for column, _, how in columns)]
         lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     return "\n".join(lines) + "\n"
 
