@@ -32,14 +32,16 @@ def blocks(language: str) -> list[str]:
 def folder(tmp_path: Path) -> Path:
     write_files(tmp_path / "docs", DOCS)
     write_files(tmp_path, {"rows.jsonl": "\n".join(r if isinstance(r, str) else json.dumps(r) for r in ROWS) + "\n"})
+    write_files(tmp_path, {"questions.jsonl": blocks("json")[0]})
     return tmp_path
 
 
 def test_the_commands_of_the_readme_run_in_their_order(folder: Path) -> None:
     lines = [line for block in blocks("sh") for line in block.splitlines()]
     assert len(lines) >= 13
-    steps = [{"calls": [call("search", {"queries": ["session cache"]})]}, ANSWER] * 5
-    with ScriptedServer(steps) as server:
+    steps = [{"calls": [call("search", {"queries": ["session cache"]})]}, ANSWER] * 8
+    verdict = {"text": "extracted_final_answer: none\nreasoning: none\ncorrect: no\nconfidence: 100"}
+    with ScriptedServer(steps) as server, ScriptedServer([verdict]) as judge:
         environment = clean_environment(
             OPENAI_API_KEY="x", ANTHROPIC_API_KEY="x", OPENAI_BASE_URL=server.base_url,
             ANTHROPIC_BASE_URL=server.base_url.removesuffix("/v1"), HOME=str(folder), PATH=f"{PROGRAM.parent}:/usr/bin:/bin",
@@ -50,7 +52,10 @@ def test_the_commands_of_the_readme_run_in_their_order(folder: Path) -> None:
                 command += ["--model", "scout"]
             if "--install" in command:
                 command.append("--yes")
-            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+            asked = {"OPENAI_BASE_URL": judge.base_url} if "judge" in command else {}
+            done = subprocess.run(
+                command, cwd=folder, env=environment | asked, capture_output=True, text=True, check=False
+            )
             assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
 
 
@@ -71,6 +76,26 @@ def test_the_python_examples_run(folder: Path) -> None:
     assert len(said) == 2 and all("SESSION_CACHE_ALIAS" in text and "sessions.md" in text for text in said)
     assert "files in" in said[1]
     assert [tool["name"] for tool in server.requests[0]["tools"]] == ["search", "bash", "read"]
+
+
+@pytest.mark.slow
+def test_the_figures_of_our_benchmark_are_measured(tmp_path: Path, django_docs: Path) -> None:
+    """As the README rounds them, on the corpus that the demo makes."""
+    paragraph = README[README.index("The scout brings") :].split("\n\n")[0]
+    run = ["bench", "run", "django-hops", "--corpus", "c", "--json"]
+    texts = ["--include", "*.txt", "--include", "*.rst"]
+    for arguments in (["index", django_docs, "--into", "c", *texts], ["structure", "c", "--propose", "headings"]):
+        subprocess.run([PROGRAM, *arguments], cwd=tmp_path, check=True, capture_output=True)
+    figures = {}
+    for system in ("scout", "bm25"):
+        done = subprocess.run(
+            [PROGRAM, *run, "--system", system, "--run", system], cwd=tmp_path, check=True, capture_output=True
+        )
+        figures[system] = json.loads(done.stdout)
+    scout, bm25 = figures["scout"], figures["bm25"]
+    assert f"brings {scout['coverage_mean']:.0%} of the documents" in paragraph
+    assert f"has {scout['exact_match']:.0%} of the answers" in paragraph
+    assert f"an nDCG@10 of {bm25['nDCG@10']:.2f}." in paragraph
 
 
 def test_the_stop_reasons_are_the_ones_there_are() -> None:
