@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,11 @@ import pytest
 from corpuscope.corpus import Corpus, SourceSettings
 
 MakeCorpus = Callable[..., Corpus]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two for each processor: the tests wait for programs and servers half of their time."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,16 +15,22 @@ from corpuscope.bench import (
     PROMPT,
     Dataset,
     Judgement,
+    collect,
     evaluate,
+    export_browsecomp_plus,
+    html,
     judge_exactly,
     judge_run,
     judges,
+    markdown,
     open_run,
+    plain,
     prompt_from,
     read_judgements,
     results_of,
     run_dataset,
     summary,
+    write_parquet,
 )
 from corpuscope.corpus import Corpus
 from corpuscope.errors import UsageError
@@ -94,6 +102,28 @@ def test_what_cannot_be_judged_is_counted_apart(dataset: Dataset, run: Run, corp
         assert (whole["unjudged"], whole["judged"], whole["correct"]) == (2, 10, 9) and whole["accuracy"] == 9 / 10
         again = judged(dataset, run, server)
     assert again["q/0"].correct is True and again["q/1"].correct is True
+
+
+def test_secret_answers_are_written_nowhere(dataset: Dataset, corpus: Corpus, tmp_path: Path) -> None:
+    """From the run to the report: what only the dataset knows, and a judge repeats, is in no file."""
+    questions = [q.model_copy(update={"answers": (f"hush{q.query_id}",)}) for q in dataset.questions]
+    hidden = replace(dataset, questions=questions, secret=True)
+    with Colours() as server:
+        run = open_run(tmp_path / "secret/run", hidden, corpus, load_system("rise-bm25"), "tiny", server.base_url)
+        asyncio.run(run_dataset(hidden, corpus, run, workers=4))
+    told: Step = {"text": "extracted_final_answer: grey\nreasoning: it is not hushq/1\ncorrect: no\nconfidence: 100"}
+    with ScriptedServer([told, {"text": "hushq/2?"}, {"text": "hushq/2?"}, {"text": "hushq/2?"}, told]) as server:
+        found = judged(hidden, run, server)
+        assert sum("hush" in request["messages"][-1]["content"] for request in server.requests) == 13
+    assert found["q/0"].reasoning == "it is not hushq/1", "the person at the terminal sees it"
+    report = collect([run], hidden, corpus, "judge")
+    (tmp_path / "secret/report.html").write_text(html(report) + markdown(report) + json.dumps(plain(report)))
+    write_parquet(report, tmp_path / "secret/rows.parquet")
+    export_browsecomp_plus(run, hidden, tmp_path / "secret/bcp")
+    files = [file for file in (tmp_path / "secret").rglob("*") if file.is_file()]
+    assert len(files) > 36 and not [file for file in files if b"hush" in file.read_bytes()]
+    kept = read_judgements(run, "judge")
+    assert kept["q/1"].unjudged == "the judge's reply cannot be read" and kept["q/0"].correct is False
 
 
 def test_the_judge_without_a_model(dataset: Dataset, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Each measure against values worked out by hand from its formula."""
+"""Each measure against values worked out by hand from its formula, rankings against trec_eval too."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import math
 from typing import Any
 
 import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpuscope.bench import Evidence, Question
 from corpuscope.bench.metrics import (
@@ -117,6 +120,21 @@ def test_ranking_measures() -> None:
     assert scores["1"]["R@20"] == 1.0
     assert scores["2"] == scores["4"] == {"nDCG@10": 0.0, "R@20": 0.0}
     assert scores["arg"]["R@20"] == 0.5, "its own document is left out"
+
+
+@given(
+    st.dictionaries(st.sampled_from("qrst"), st.dictionaries(st.sampled_from("abcdefghijklmn"), st.integers(-1, 3)), min_size=1),
+    st.dictionaries(st.sampled_from("qrst"), st.lists(st.sampled_from("abcdefghijklmno"), unique=True)),
+)  # fmt: skip
+def test_ranking_measures_are_those_of_trec_eval(
+    grades: dict[str, dict[str, int]], rankings: dict[str, list[str]]
+) -> None:
+    run = {query: {doc: 100.0 - place for place, doc in enumerate(docs)} for query, docs in rankings.items() if docs}
+    peer = pytrec_eval.RelevanceEvaluator(grades, {"ndcg_cut.10", "recall.20"}).evaluate(run)
+    for query, scores in ranking_scores(rankings, grades).items():
+        theirs = peer.get(query, {"ndcg_cut_10": 0.0, "recall_20": 0.0})
+        assert scores["nDCG@10"] == pytest.approx(theirs["ndcg_cut_10"])
+        assert scores["R@20"] == pytest.approx(theirs["recall_20"])
 
 
 TEXT = "Head\n" + "".join(f"Line {n} tells of {n}.\n" for n in range(2, 41))

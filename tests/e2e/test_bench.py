@@ -72,6 +72,7 @@ def test_from_a_dataset_to_a_report(cli: Cli, colours: Path) -> None:
     assert "| exact | 12 | 50.0% |" in cli("bench", "report", "one", "--markdown", "--judge", "exact").stdout
 
 
+@pytest.mark.slow
 def test_what_no_longer_fits_is_refused(cli: Cli, colours: Path) -> None:
     cli("bench", "run", "d.jsonl", "--corpus", "c", "--system", "bm25", "--run", "r", "--json")
     rows = (colours / "d.jsonl").read_text()
@@ -93,6 +94,7 @@ def test_what_no_longer_fits_is_refused(cli: Cli, colours: Path) -> None:
     assert "which form" in cli("bench", "export", "r", check=False).stderr
 
 
+@pytest.mark.slow
 def test_a_growing_corpus_and_a_grid(cli: Cli, colours: Path) -> None:
     """Run again, both do nothing but show their tables; nothing is paid for twice."""
     write_files(colours / "noise", {f"n{n:02}.md": f"The colour of noise {n}.\n" for n in range(40)})

@@ -36,6 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_run_in_their_order(folder: Path) -> None:
     lines = [line for block in blocks("sh") for line in block.splitlines()]
     assert len(lines) >= 13

@@ -138,7 +138,7 @@ async def judge_run(
 ) -> dict[str, Judgement]:
     """Judge every answer that this judge has not judged yet; each judgement is in `judgements.jsonl` at once.
 
-    Those that stayed unjudged are tried again. Questions without an answer need no judge. `max_cost` is in US dollars.
+    Of a secret dataset the judge's own words are not kept. Those that stayed unjudged are tried again. Questions without an answer need no judge. `max_cost` is in US dollars.
     """
     name = judge_name(model.model_name, prompt)
     done = read_judgements(run, name)
@@ -160,7 +160,7 @@ async def judge_run(
             result = results[question.query_id]
             judgement = await _judge(question, _reply(result), model, name, prompt, backoff or Backoff())
             spent += judgement.dollars or 0.0
-            log.append(judgement.model_dump())
+            log.append((_discreet(judgement) if dataset.secret else judgement).model_dump())
             done[question.query_id] = judgement
             count += 1
             on_judgement(judgement, count, len(open_ones))
@@ -171,6 +171,11 @@ async def judge_run(
     finally:
         log.close()
     return done
+
+
+def _discreet(judgement: Judgement) -> Judgement:
+    """Without what a judge wrote, for it may quote the reference."""
+    return judgement.model_copy(update={"reasoning": "", "unjudged": judgement.unjudged.partition(":")[0]})
 
 
 async def _judge(question: Question, reply: str, model: Model, name: str, prompt: str, backoff: Backoff) -> Judgement:
