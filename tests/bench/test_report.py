@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
@@ -59,8 +61,7 @@ def test_what_sets_two_runs_apart(report: Report) -> None:
     (comparison,) = report.comparisons
     tab = {name: len(ids) for name, ids in comparison["cross_tab"].items()}
     assert tab == {"both": 0, "first": 6, "second": 0, "neither": 6}
-    assert (comparison["mcnemar"].first, comparison["mcnemar"].second) == (6, 0)
-    assert comparison["mcnemar"].p == comparison["p_holm"] == pytest.approx(2 / 64)
+    assert comparison["test"] == "McNemar, exact" and comparison["p"] == comparison["p_holm"] == pytest.approx(2 / 64)
     assert comparison["cannot_tell"] == ""
     difference = comparison["differences"]["accuracy"]
     assert difference.mean == -0.5 and -0.85 < difference.low < difference.high < -0.2
@@ -73,13 +74,13 @@ def test_what_sets_two_runs_apart(report: Report) -> None:
 
 def test_one_run_that_can_not_be_told_from_itself(runs: list[Run], dataset: Dataset, corpus: Corpus) -> None:
     (comparison,) = collect([runs[0], runs[0]], dataset, corpus).comparisons
-    assert comparison["mcnemar"].p == 1.0 and "only 0 questions set them apart" in comparison["cannot_tell"]
+    assert comparison["p"] == 1.0 and "only 0 questions set them apart" in comparison["cannot_tell"]
 
 
 def test_as_tables_and_data(report: Report, tmp_path: Path) -> None:
     text = markdown(report)
     assert "| first | rise-bm25 | tiny | exact | 12 | 50.0% | 50.0% |" in text
-    assert "both right 0, only the first 6, only the second 0, neither 6" in text and "p = 0.0312" in text
+    assert "both right 0, first ahead 6, second ahead 0, neither right 6" in text and "p = 0.0312" in text
     assert "<script>" not in text and "\x1b" not in text and not re.search(r"[^\\]\|\[31m", text)
     assert json.loads(json.dumps(plain(report)))["runs"][0]["summary"]["accuracy"] == 0.5
     write_parquet(report, tmp_path / "rows.parquet")
@@ -115,6 +116,44 @@ def test_gold_that_is_nowhere_is_named(runs: list[Run], dataset: Dataset, corpus
     assert problem == "1 gold documents of 1 questions are not in the corpus (lost.md)"
     assert f"- {problem}" in markdown(report) and problem in html(report)
     assert report.runs[0].rows[0]["gold_R"] == 0.5
+
+
+def test_a_run_that_is_not_done_says_so(dataset: Dataset, corpus: Corpus, tmp_path: Path) -> None:
+    with Colours() as server:
+        run = open_run(tmp_path / "r", dataset, corpus, load_system("rise-bm25"), "tiny", server.base_url)
+        asyncio.run(run_dataset(dataset, corpus, run, limit=3))
+    report = collect([run], dataset, corpus)
+    assert report.problems == ("r: 9 of 12 questions are not done",)
+    assert report.runs[0].summary["accuracy"] == pytest.approx(2 / 3), "of those that are"
+
+
+class Ranks(Colours):
+    """The document that is asked for and the next, in this order or (`step` -1) in the other."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__()
+        self.step = step
+
+    def next_step(self, body: dict[str, Any]) -> tuple[Step, int]:
+        question = next(m["content"] for m in body["messages"] if m["role"] == "user")
+        n = int(question.split("thing ")[1].rstrip("?"))
+        docids = [f"d{n:02}.md", f"d{(n + 1) % 12:02}.md"][:: self.step]
+        return {"text": "Relevant Documents:\n" + "\n".join(f"{i}. {d}" for i, d in enumerate(docids, 1))}, 0
+
+
+def test_rankings_are_compared_as_rankings(dataset: Dataset, corpus: Corpus, tmp_path: Path) -> None:
+    """The second ranks every gold document first, the first ranks it second: 1/log2(3) against 1."""
+    ranking, runs = replace(dataset, task="ranking"), []
+    for name, step in (("one", -1), ("two", 1)):
+        with Ranks(step) as server:
+            run = open_run(tmp_path / name, ranking, corpus, load_system("rise-bm25"), "tiny", server.base_url)
+            asyncio.run(run_dataset(ranking, corpus, run, workers=4))
+        runs.append(run)
+    (comparison,) = collect(runs, ranking, corpus).comparisons
+    assert comparison["test"] == "randomization of nDCG@10" and comparison["p"] < 0.01
+    assert {name: len(ids) for name, ids in comparison["cross_tab"].items()} == {"first": 0, "second": 12, "equal": 0}
+    assert comparison["differences"]["nDCG@10"].mean == pytest.approx(1 - 1 / math.log2(3))
+    assert "accuracy" not in comparison["differences"] and comparison["cannot_tell"] == ""
 
 
 def test_topics_without_judgements_are_counted_apart(corpus: Corpus, tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from ..bench.conftest import FILES, Colours
 from ..conftest import write_files
 from ..scripted import ScriptedServer
-from .conftest import Cli
+from .conftest import PROGRAM, Cli, clean_environment
 
 
 @pytest.fixture
@@ -70,6 +73,30 @@ def test_from_a_dataset_to_a_report(cli: Cli, colours: Path) -> None:
     assert "11 right, 0 wrong, 0 unjudged by j" in judged.stdout and "agreement with exact" in judged.stdout
     assert "| one | rise-bm25 | tiny | j | 12 | 91.7% |" in cli("bench", "report", "one", "--markdown").stdout
     assert "| exact | 12 | 50.0% |" in cli("bench", "report", "one", "--markdown", "--judge", "exact").stdout
+
+
+def test_a_terminal_shows_a_live_table_that_ids_cannot_drive(colours: Path) -> None:
+    rows = (colours / "d.jsonl").read_text().splitlines()
+    first = {**json.loads(rows[0]), "query_id": "zero\x1b]0;owned\x07 [bold]x"}
+    (colours / "d.jsonl").write_text("\n".join([json.dumps(first), *rows[1:]]))
+    controller, terminal = pty.openpty()
+    with Colours(slow=0.3) as server:
+        command = [PROGRAM, "bench", "run", "d.jsonl", "--corpus", "c", "--system", "rise-bm25", "--model", "tiny",
+                   "--base-url", server.base_url, "--run", "r", "--workers", "4"]  # fmt: skip
+        running = subprocess.Popen(command, cwd=colours, env=clean_environment(TERM="xterm"), stderr=terminal,
+                                   stdout=subprocess.PIPE, text=True)  # fmt: skip
+        os.close(terminal)
+        seen = b""
+        while True:
+            try:
+                seen += os.read(controller, 4096)
+            except OSError:
+                break  # the other end is closed
+        said, _ = running.communicate(timeout=60)
+    os.close(controller)
+    assert running.returncode == 0 and "12 of 12 questions" in said
+    assert b"0 of 12 done" in seen and b"12 of 12 done, 11 answered" in seen
+    assert b"zero [bold]x" in seen and b"owned" not in seen
 
 
 @pytest.mark.slow

@@ -31,21 +31,23 @@ def bootstrap(values: Sequence[float], *, seed: int = 0, resamples: int = RESAMP
     return Interval(math.fsum(values) / n, low, high)
 
 
-class McNemar(NamedTuple):
-    """`first` and `second`: questions that only one of the two systems has right. `p` is two-sided and exact."""
+def mcnemar(first: int, second: int) -> float:
+    """Two-sided p of McNemar's exact test, from the questions that one system alone has right: were both as good, each of these
+    would be a fair coin."""
+    n = first + second
+    tail: float = sum(math.comb(n, i) for i in range(min(first, second) + 1)) / 2**n
+    return min(1.0, 2 * tail)
 
-    first: int
-    second: int
-    p: float
 
-
-def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
-    """McNemar's exact test: were both as good, each question that one alone has right would be a fair coin."""
-    only_first = sum(a and not b for a, b in zip(first, second, strict=True))
-    only_second = sum(b and not a for a, b in zip(first, second, strict=True))
-    n, k = only_first + only_second, min(only_first, only_second)
-    tail = sum(math.comb(n, i) for i in range(k + 1)) / 2**n
-    return McNemar(only_first, only_second, min(1.0, 2 * tail))
+def randomization(differences: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES) -> float:
+    """Two-sided p of Fisher's paired randomization test of a mean difference, as is usual for rankings (Smucker et al., 2007):
+    were both as good, each difference might as well have the other sign. From seeded resamples, so never exactly 0."""
+    chance = random.Random(seed)
+    seen = abs(math.fsum(differences)) - 1e-12
+    extreme = sum(
+        abs(math.fsum(d if chance.random() < 0.5 else -d for d in differences)) >= seen for _ in range(resamples)
+    )
+    return (extreme + 1) / (resamples + 1)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -59,12 +61,11 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def cannot_tell(test: McNemar, tests: int = 1) -> str:
-    """Why no difference could have shown, '' where one could.
+def cannot_tell(differing: int, tests: int = 1) -> str:
+    """Why no difference could have shown, '' where one could; `differing` questions came out otherwise.
 
     n questions that differ give at least p = 2 / 2^n, all of them in favour of one system, times the number of `tests`.
     """
-    differing = test.first + test.second
     needed = next(n for n in range(1, 200) if tests * 2 / 2**n <= LEVEL)
     if differing >= needed:
         return ""

@@ -34,7 +34,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Runs over one dataset, each compared with the first. `problems` are what is odd about the dataset."""
+    """Runs over one dataset, each compared with the first. `problems` are what a reader has to know of dataset and runs."""
 
     dataset: str
     task: str
@@ -47,7 +47,8 @@ def collect(runs: Sequence[Run], dataset: Dataset, corpus: Corpus, judge: str = 
     """Measure the runs. `judge` is whose judgements count: `exact`, or the name of one that has judged them."""
     reports = [_one(run, dataset, corpus, judge) for run in runs]
     compared = against_first([report.rows for report in reports]) if len(reports) > 1 else []
-    problems = (*dataset.problems, *nowhere(dataset, corpus))
+    undone = [f"{r.name}: {n} of {len(r.rows)} questions are not done" for r in reports if (n := r.summary["missing"])]
+    problems = (*dataset.problems, *nowhere(dataset, corpus), *undone)
     return Report(dataset.name, runs[0].settings.task, problems, reports, compared)
 
 

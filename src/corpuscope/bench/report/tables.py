@@ -25,6 +25,11 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 """(name in a summary, heading, how it is written)."""
 
+TAB = {
+    "both": "both right", "neither": "neither right", "equal": "equal", "first": "first ahead", "second": "second ahead",
+}  # fmt: skip
+"""Cells of a comparison; ahead is who alone is right, or ranks better."""
+
 
 def written(value: Any, how: str) -> str:
     """A figure as a reader wants it; a dash for one that does not apply."""
@@ -77,11 +82,10 @@ def summaries(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _compared(comparison: dict[str, Any]) -> list[str]:
-    tab, test = comparison["cross_tab"], comparison["mcnemar"]
+    tab = ", ".join(f"{TAB[name]} {len(ids)}" for name, ids in comparison["cross_tab"].items())
     lines = [
-        f"- {comparison['questions']} questions: both right {len(tab['both'])}, only the first {len(tab['first'])}, only the second "
-        f"{len(tab['second'])}, neither {len(tab['neither'])}",
-        f"- McNemar, exact: p = {test.p:.3g}, corrected {comparison.get('p_holm', test.p):.3g} (Holm)",
+        f"- {comparison['questions']} questions: {tab}",
+        f"- {comparison['test']}: p = {comparison['p']:.3g}, corrected {comparison['p_holm']:.3g} (Holm)",
     ]
     if comparison["cannot_tell"]:
         lines.append(f"- **This sample cannot tell**: {comparison['cannot_tell']}")
