@@ -16,9 +16,9 @@ from corpuscope.corpus import Corpus, SourceSettings
 MakeCorpus = Callable[..., Corpus]
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Two for each processor: the tests wait for programs and servers half of their time."""
-    return 2 * (os.cpu_count() or 1)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Two for each processor where the fast tests run alone: they wait for programs and servers half of their time."""
+    return 2 * (os.cpu_count() or 1) if config.option.markexpr == "not slow" else None
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
