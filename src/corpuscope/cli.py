@@ -24,6 +24,7 @@ app = typer.Typer(
 
 CorpusPath = Annotated[Path, typer.Argument(help="A corpus made by `corpuscope index`.", metavar="CORPUS")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON value on standard output, for machines.")]
+BaseUrl = Annotated[str, typer.Option(help="An OpenAI-compatible server, such as http://127.0.0.1:8000/v1.")]
 NoSandbox = Annotated[
     str, typer.Option("--sandbox", help="`off` runs commands unprotected: only for documents and models you trust.")
 ]
@@ -105,7 +106,7 @@ def ask(
         bool, typer.Option("--force-answer", help="Ask for one last reply when a limit is reached.")
     ] = False,
     model: Annotated[str, typer.Option(help="provider:model, or `scout` (no language model). [by the key set]")] = "",
-    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server, such as http://127.0.0.1:8000/v1.")] = "",
+    base_url: BaseUrl = "",
     run: Annotated[Path | None, typer.Option(help="Keep the trajectory here. [CORPUS/runs/...]")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --run.")] = False,
     max_cost: Annotated[float | None, typer.Option(help="Stop at this many US dollars.")] = None,
@@ -145,7 +146,7 @@ def structure(
         str,
         typer.Option(help="headings (the documents' own), auto (a model for documents without), or a provider:model."),
     ] = "auto",
-    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server, such as http://127.0.0.1:8000/v1.")] = "",
+    base_url: BaseUrl = "",
     batch: Annotated[bool, typer.Option("--batch", help="By the provider's batch API: half the price, later.")] = False,
     max_cost: Annotated[float | None, typer.Option(help="Stop at this many US dollars.")] = None,
     limit: Annotated[int | None, typer.Option(help="At most this many documents.", min=1)] = None,
@@ -264,6 +265,14 @@ Canary = Annotated[
     str, typer.Option(envvar="CORPUSCOPE_CANARY", help="What an encrypted dataset is decrypted with, by its authors.")
 ]
 Qrels = Annotated[Path | None, typer.Option(help="Judgements for TREC topics.")]
+Ids = Annotated[Path | None, typer.Option(help="Only the questions whose ids this file lists.")]
+AskedOf = Annotated[Path, typer.Option(help="The corpus the questions are asked of.")]
+BenchModel = Annotated[str, typer.Option(help="provider:model, or `scout`. [by the key set]")]
+Workers = Annotated[int, typer.Option(help="Questions at a time.", min=1)]
+Limit = Annotated[int | None, typer.Option(help="Only the first so many questions.", min=1)]
+MaxCost = Annotated[
+    float | None, typer.Option(help="Stop at this many US dollars, earlier runs over the folder included.")
+]
 DatasetName = Annotated[
     str,
     typer.Argument(
@@ -313,17 +322,15 @@ def bench_check(
 @bench.command("run")
 def bench_run(
     dataset: DatasetName,
-    corpus: Annotated[Path, typer.Option(help="The corpus the questions are asked of.")],
+    corpus: AskedOf,
     run: Annotated[Path, typer.Option(help="Keep everything here; the same command goes on with it.")],
     system: Annotated[str, typer.Option(help="A named system, or a .toml file. [rise, without tables rise-bm25]")] = "",
-    model: Annotated[str, typer.Option(help="provider:model, or `scout`. [by the key set]")] = "",
-    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server.")] = "",
-    workers: Annotated[int, typer.Option(help="Questions at a time.", min=1)] = 4,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many questions.", min=1)] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(help="Stop at this many US dollars, earlier runs over --run included.")
-    ] = None,
-    ids: Annotated[Path | None, typer.Option(help="Only the questions whose ids this file lists.")] = None,
+    model: BenchModel = "",
+    base_url: BaseUrl = "",
+    workers: Workers = 4,
+    limit: Limit = None,
+    max_cost: MaxCost = None,
+    ids: Ids = None,
     qrels: Qrels = None,
     canary: Canary = "",
     task: Annotated[str, typer.Option(help="`answer` or `ranking`. [the dataset's]")] = "",
@@ -349,7 +356,7 @@ def bench_run(
 @bench.command("scale")
 def bench_scale(
     dataset: DatasetName,
-    corpus: Annotated[Path, typer.Option(help="The corpus the questions are asked of.")],
+    corpus: AskedOf,
     distractors: Annotated[Path, typer.Option(help="Another corpus, from which documents are mixed in.")],
     into: Annotated[Path, typer.Option(help="Keep corpora and runs here; the same command goes on with them.")],
     times: Annotated[
@@ -357,11 +364,13 @@ def bench_scale(
     ] = None,
     seed: Annotated[int, typer.Option(help="Chooses the distractors; larger sizes include those of smaller ones.")] = 0,
     system: Annotated[list[str] | None, typer.Option(help="A system to run; may be repeated.")] = None,
-    model: Annotated[str, typer.Option(help="provider:model, or `scout`. [by the key set]")] = "",
-    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server.")] = "",
-    workers: Annotated[int, typer.Option(help="Questions at a time.", min=1)] = 4,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many questions.", min=1)] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Stop at this many US dollars in all.")] = None,
+    model: BenchModel = "",
+    base_url: BaseUrl = "",
+    workers: Workers = 4,
+    limit: Limit = None,
+    max_cost: MaxCost = None,
+    ids: Ids = None,
+    qrels: Qrels = None,
     canary: Canary = "",
     json: Json = False,
 ) -> None:
@@ -375,22 +384,24 @@ def bench_scale(
 
     scale_command(
         dataset, corpus, distractors=distractors, into=into, times=times or [1, 2, 4, 10], seed=seed, systems=system or [""],
-        model=model, base_url=base_url, workers=workers, limit=limit, max_cost=max_cost, canary=canary, as_json=json,
+        model=model, base_url=base_url, workers=workers, limit=limit, max_cost=max_cost, canary=canary, ids=ids, qrels=qrels, as_json=json,
     )  # fmt: skip
 
 
 @bench.command("grid")
 def bench_grid(
     dataset: DatasetName,
-    corpus: Annotated[Path, typer.Option(help="The corpus the questions are asked of.")],
+    corpus: AskedOf,
     vary: Annotated[list[str], typer.Option(help="KEY=VALUE,VALUE,... of a system; may be repeated.")],
     into: Annotated[Path, typer.Option(help="Keep the runs here; the same command goes on with them.")],
     system: Annotated[str, typer.Option(help="The system that is varied. [rise, without tables rise-bm25]")] = "",
-    model: Annotated[str, typer.Option(help="provider:model, or `scout`. [by the key set]")] = "",
-    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server.")] = "",
-    workers: Annotated[int, typer.Option(help="Questions at a time.", min=1)] = 4,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many questions.", min=1)] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Stop at this many US dollars in all.")] = None,
+    model: BenchModel = "",
+    base_url: BaseUrl = "",
+    workers: Workers = 4,
+    limit: Limit = None,
+    max_cost: MaxCost = None,
+    ids: Ids = None,
+    qrels: Qrels = None,
     canary: Canary = "",
     json: Json = False,
 ) -> None:
@@ -404,7 +415,7 @@ def bench_grid(
 
     grid_command(
         dataset, corpus, vary=vary, into=into, system=system, model=model, base_url=base_url, workers=workers, limit=limit,
-        max_cost=max_cost, canary=canary, as_json=json,
+        max_cost=max_cost, canary=canary, ids=ids, qrels=qrels, as_json=json,
     )  # fmt: skip
 
 
@@ -412,7 +423,7 @@ def bench_grid(
 def bench_judge(
     run: RunFolder,
     model: Annotated[str, typer.Option(help="provider:model of the judge.")],
-    base_url: Annotated[str, typer.Option(help="An OpenAI-compatible server.")] = "",
+    base_url: BaseUrl = "",
     prompt: Annotated[
         Path | None, typer.Option(help="Its prompt, with {question}, {response} and {correct_answer}.")
     ] = None,

@@ -74,6 +74,7 @@ def test_a_mixture_that_is_none_is_one_line(tmp_path: Path) -> None:
 def test_every_combination() -> None:
     told = variations(["k=10,100", "context=level0,level3", "retriever=bm25"])
     assert told == {"k": [10, 100], "context": ["level0", "level3"], "retriever": ["bm25"]}
+    assert variations(["k=10", "k=100"]) == {"k": [10, 100]}
     systems = grid(load_system("rise-bm25"), told)
     assert list(systems) == [
         "k=10,context=level0,retriever=bm25", "k=10,context=level3,retriever=bm25",

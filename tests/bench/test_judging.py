@@ -30,10 +30,11 @@ from corpuscope.bench import (
     results_of,
     run_dataset,
     summary,
+    to_judge,
     write_parquet,
 )
 from corpuscope.corpus import Corpus
-from corpuscope.errors import UsageError
+from corpuscope.errors import CorpuscopeError, UsageError
 from corpuscope.models import Backoff
 from corpuscope.systems import Run, load_system
 
@@ -124,6 +125,20 @@ def test_secret_answers_are_written_nowhere(dataset: Dataset, corpus: Corpus, tm
     assert len(files) > 36 and not [file for file in files if b"hush" in file.read_bytes()]
     kept = read_judgements(run, "judge")
     assert kept["q/1"].unjudged == "the judge's reply cannot be read" and kept["q/0"].correct is False
+
+
+def test_a_cap_on_money_needs_a_price(dataset: Dataset, run: Run) -> None:
+    with ScriptedServer([YES]) as server:
+        with pytest.raises(CorpuscopeError, match="no price is known for judge"):
+            judged(dataset, run, server, max_cost=1.0)
+        assert len(server.requests) == 1 and len(read_judgements(run, "judge")) == 1, "what is paid is kept"
+    cost = 21e-6  # gpt-4o-mini: 100 tokens in at $0.15 and 10 out at $0.60 a million
+    with ScriptedServer([YES]) as server:
+        assert len(judged(dataset, run, server, "gpt-4o-mini", max_cost=2.5 * cost)) == 3
+        assert len(judged(dataset, run, server, "gpt-4o-mini", max_cost=1.0)) == len(
+            to_judge(dataset, results_of(run, dataset))
+        )
+        assert len(server.requests) == 11
 
 
 def test_the_judge_without_a_model(dataset: Dataset, run: Run) -> None:

@@ -70,6 +70,10 @@ def test_from_a_dataset_to_a_report(cli: Cli, colours: Path) -> None:
     verdict = {"text": "extracted_final_answer: x\nreasoning: x\ncorrect: yes\nconfidence: 50"}
     with ScriptedServer([verdict]) as judge:
         judged = cli("bench", "judge", "one", "--model", "j", "--base-url", judge.base_url)
+    with ScriptedServer([verdict]) as judge:
+        short = ["bench", "judge", "two", "--model", "gpt-4o-mini", "--base-url", judge.base_url, "--workers", 1]
+        capped = cli(*short, "--max-cost", 0.00003, check=False)
+        assert capped.returncode == 1 and "the money is used up with 9 answers left" in capped.stderr
     assert "11 right, 0 wrong, 0 unjudged by j" in judged.stdout and "agreement with exact" in judged.stdout
     assert "| one | rise-bm25 | tiny | j | 12 | 91.7% |" in cli("bench", "report", "one", "--markdown").stdout
     assert "| exact | 12 | 50.0% |" in cli("bench", "report", "one", "--markdown", "--judge", "exact").stdout
@@ -141,6 +145,13 @@ def test_a_growing_corpus_and_a_grid(cli: Cli, colours: Path) -> None:
         first = json.loads(cli(*vary, "--json").stdout)
         assert len(server.requests) == 72 and json.loads(cli(*vary, "--json").stdout) == first
         assert len(server.requests) == 72
+    (colours / "ids").write_text("3\n4\n")
+    assert "| bm25 1x | 2 |" in cli(*scale, "--times", 1, "--system", "bm25", "--ids", "ids", "--into", "two").stdout
+    write_files(colours, {"t": "1\tcolour thing 3\n", "q": "1 0 d03.md 1\n"})
+    topics = cli(
+        "bench", "grid", "t", "--qrels", "q", "--corpus", "c", "--system", "bm25", "--vary", "k=5", "--into", "t1"
+    )
+    assert "| k=5 | 1 | 1 |" in topics.stdout, "nDCG@10"
     assert list(first) == ["k=1", "k=5"] and [row["accuracy"] for row in first.values()] == [0.5, 0.5]
     assert (colours / "g/k=5/run.toml").exists()
     assert "KEY of" in cli(*vary[:-4], "--vary", "size=1", "--into", "h", check=False).stderr

@@ -62,7 +62,7 @@ def variations(told: Sequence[str]) -> dict[str, list[object]]:
         if not equals or not values or key not in System.model_fields or key in ("name", "prompt", "description"):
             choices = [name for name in System.model_fields if name not in ("name", "prompt", "description")]
             raise UsageError(f"--vary {text}: it is KEY=VALUE,VALUE with a KEY of {', '.join(choices)}")
-        found[key] = [_value(value) for value in values.split(",")]
+        found.setdefault(key, []).extend(map(_value, values.split(",")))
     return found
 
 

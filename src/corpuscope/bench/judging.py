@@ -14,7 +14,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from ..agent import EventLog, Result, read_events
-from ..errors import UsageError
+from ..errors import CorpuscopeError, UsageError
 from ..models import Backoff, ContextOverflow, ModelFailed, price, request
 from ..systems import Run
 from .metrics import exact_match
@@ -97,14 +97,13 @@ def _file(run: Run) -> Path:
 def judge_exactly(dataset: Dataset, results: dict[str, Result]) -> dict[str, Judgement]:
     """By exact match with any of the answers; needs no file, it is worked out anew each time."""
     found = {}
-    for question in dataset.questions:
-        result = results.get(question.query_id)
-        if result and result.answer and question.answers:
-            answer = str(result.answer)
-            found[question.query_id] = Judgement(
-                query_id=question.query_id, judge=EXACT, correct=exact_match(answer, question.answers),
-                extracted_answer=answer, confidence=result.answer.confidence,
-            )  # fmt: skip
+    for question in to_judge(dataset, results):
+        given = results[question.query_id].answer
+        assert given
+        found[question.query_id] = Judgement(
+            query_id=question.query_id, judge=EXACT, correct=exact_match(str(given), question.answers),
+            extracted_answer=str(given), confidence=given.confidence,
+        )  # fmt: skip
     return found
 
 
@@ -124,6 +123,15 @@ def prompt_from(file: Path) -> str:
     return text
 
 
+def to_judge(dataset: Dataset, results: dict[str, Result]) -> list[Question]:
+    """The questions of known answer that were answered."""
+    return [
+        question
+        for question in dataset.questions
+        if question.answers and (result := results.get(question.query_id)) and result.answer
+    ]
+
+
 async def judge_run(
     dataset: Dataset,
     run: Run,
@@ -138,16 +146,17 @@ async def judge_run(
 ) -> dict[str, Judgement]:
     """Judge every answer that this judge has not judged yet; each judgement is in `judgements.jsonl` at once.
 
-    Of a secret dataset the judge's own words are not kept. Those that stayed unjudged are tried again. Questions without an answer need no judge. `max_cost` is in US dollars.
+    Of a secret dataset the judge's own words are not kept. Those that stayed unjudged are tried again. Questions without an answer need no judge. `max_cost` is in US dollars; those behind it are not in the result.
+
+    Raises `CorpuscopeError` where `max_cost` is given and no price is known.
     """
     name = judge_name(model.model_name, prompt)
     done = read_judgements(run, name)
     open_ones = [
         question
-        for question in dataset.questions
-        if (result := results.get(question.query_id)) and result.answer and question.answers
-        and (question.query_id not in done or done[question.query_id].correct is None)
-    ]  # fmt: skip
+        for question in to_judge(dataset, results)
+        if question.query_id not in done or done[question.query_id].correct is None
+    ]
     spent = 0.0
     queue = iter(open_ones)
     count = 0
@@ -164,6 +173,11 @@ async def judge_run(
             done[question.query_id] = judgement
             count += 1
             on_judgement(judgement, count, len(open_ones))
+            if judgement.dollars is None and max_cost is not None:
+                raise CorpuscopeError(
+                    f"no price is known for {model.model_name} (or its reply has no usage), so --max-cost cannot be kept: "
+                    "leave it out, or choose a model with public prices"
+                )
 
     log = EventLog(_file(run))
     try:
@@ -186,7 +200,8 @@ async def _judge(question: Question, reply: str, model: Model, name: str, prompt
         ("response", reply),
     ):
         asked = asked.replace("{" + place + "}", text)
-    unjudged, dollars = "", 0.0
+    unjudged: str = ""
+    dollars: float | None = 0.0
     for _ in range(TRIES):
         started = asyncio.get_running_loop().time()
         try:
@@ -198,7 +213,8 @@ async def _judge(question: Question, reply: str, model: Model, name: str, prompt
         except (ModelFailed, ContextOverflow, TimeoutError) as error:
             unjudged = f"the judge failed: {' '.join(str(error).split())[:200] or 'no reply in time'}"
             break
-        dollars += price(response) or 0.0
+        cost = price(response)
+        dollars = None if cost is None or dollars is None else dollars + cost
         text = "\n".join(part.content for part in response.parts if isinstance(part, TextPart))
         if judgement := _parsed(question.query_id, name, text):
             return judgement.model_copy(update={"dollars": dollars})

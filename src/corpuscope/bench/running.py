@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ..agent import Event, Result
 from ..corpus import Corpus
 from ..errors import UsageError
 from ..models import Backoff
+from ..structure import Structured
 from ..systems import Run, System, answer_question, model_name, model_of
 from .question import Dataset, Question
 from .together import together
@@ -57,6 +59,7 @@ def open_run(
     digests = {
         "dataset": dataset.source or dataset.name, "qrels": dataset.qrels, "ids": dataset.ids,
         "dataset_digest": dataset.digest(), "corpus_digest": corpus.manifest.digest(),
+        "structured_digest": _tables(corpus) if system.documents == "structured" else "",
     }  # fmt: skip
     if not (folder / "run.toml").exists():
         return Run.create(
@@ -64,12 +67,17 @@ def open_run(
         )
     run = Run.open(folder)
     now = {
-        "system": system, "task": task, "corpus": str(corpus.root), "base_url": base_url or run.settings.base_url,
+        "system": system, "task": task, "sandboxed": sandboxed, "corpus": str(corpus.root), "base_url": base_url or run.settings.base_url,
         "model": (model if isinstance(model, str) else model.model_name) or run.settings.model, **digests,
     }  # fmt: skip
     if other := [name for name, value in now.items() if value != getattr(run.settings, name)]:
         raise UsageError(f"{folder} was begun with another {', '.join(other)}: choose another --run, or the same again")
     return run
+
+
+def _tables(corpus: Corpus) -> str:
+    with closing(Structured.open(corpus)) as structured:
+        return structured.digest()
 
 
 async def run_dataset(

@@ -30,9 +30,10 @@ from .progress import progress
 
 def scale_command(
     name: str, path: Path, *, distractors: Path, into: Path, times: Sequence[float], seed: int, systems: Sequence[str],
-    model: str, base_url: str, workers: int, limit: int | None, max_cost: float | None, canary: str, as_json: bool,
+    model: str, base_url: str, workers: int, limit: int | None, max_cost: float | None, canary: str, ids: Path | None,
+    qrels: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    dataset = load_dataset(name, canary=canary)
+    dataset = load_dataset(name, canary=canary, ids=ids, qrels=qrels)
     rows: dict[str, dict[str, Any]] = {}
     spent = 0.0
     with Corpus.open(path) as corpus, Corpus.open(distractors) as others:
@@ -54,9 +55,10 @@ def scale_command(
 
 def grid_command(
     name: str, path: Path, *, vary: Sequence[str], into: Path, system: str, model: str, base_url: str, workers: int,
-    limit: int | None, max_cost: float | None, canary: str, as_json: bool,
+    limit: int | None, max_cost: float | None, canary: str, ids: Path | None,
+    qrels: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    dataset = load_dataset(name, canary=canary)
+    dataset = load_dataset(name, canary=canary, ids=ids, qrels=qrels)
     rows: dict[str, dict[str, Any]] = {}
     spent = 0.0
     with Corpus.open(path) as corpus:

@@ -31,6 +31,7 @@ from ..bench import (
     prompt_from,
     read_judgements,
     results_of,
+    to_judge,
     write_parquet,
 )  # fmt: skip
 from ..corpus import write_whole
@@ -85,19 +86,24 @@ def judge_command(
         raise Interrupted(
             f"interrupted; the judgements so far are kept in {folder}, the same command goes on"
         ) from None
+    agreement = _agreement(run, dataset, results, judged)
+    left = len(to_judge(dataset, results)) - len(judged)
     counts = {
         "judge": next(iter(judged.values())).judge if judged else model,
         "right": sum(j.correct is True for j in judged.values()),
         "wrong": sum(j.correct is False for j in judged.values()),
         "unjudged": sum(j.correct is None for j in judged.values()),
-        "agreement": _agreement(run, dataset, results, judged),
+        "left": left,
+        "agreement": agreement,
     }
     if as_json:
         print(json.dumps(counts))
     else:
         print(f"{counts['right']} right, {counts['wrong']} wrong, {counts['unjudged']} unjudged by {counts['judge']}")
-        for other, kappa in counts["agreement"].items():  # type: ignore[attr-defined]
-            print(f"agreement with {other}: Cohen's kappa {'undefined' if kappa is None else f'{kappa:.2f}'}")
+        for other, value in agreement.items():
+            print(f"agreement with {other}: Cohen's kappa {'undefined' if value is None else f'{value:.2f}'}")
+    if left:
+        raise CorpuscopeError(f"the money is used up with {left} answers left: raise --max-cost, run it again")
     if counts["unjudged"]:
         raise CorpuscopeError(f"{counts['unjudged']} answers stay unjudged: run it again, or choose another judge")
 

@@ -201,6 +201,10 @@ class Records:
         row = self.db.execute(f"SELECT count(*), coalesce(sum(entries > 0), 0){sums} FROM documents").fetchone()
         return dict(zip(("documents", "with_entries", *names), row, strict=True))
 
+    def documents(self) -> Iterator[tuple[object, ...]]:
+        """What is told of each structured file, in the order of their paths."""
+        yield from self.db.execute("SELECT path, sha256, lines, added, proposer, entries FROM documents ORDER BY path")
+
     def counts(self, column: str) -> dict[str, int]:
         """How many rows have each value of `proposer` or `fallback`, the most frequent first."""
         query = f"SELECT {column}, count(*) AS n FROM documents WHERE {column} != '' GROUP BY {column} ORDER BY n DESC"

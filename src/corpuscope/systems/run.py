@@ -41,6 +41,7 @@ class RunSettings(BaseModel):
     ids: str = ""
     dataset_digest: str = ""
     corpus_digest: str = ""
+    structured_digest: str = ""
     system: System
 
 

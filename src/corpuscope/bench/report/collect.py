@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...agent import read_events
+from ...agent import Event, read_events
 from ...corpus import Corpus
 from ...systems import Run
 from ..analysis import accuracy_by_coverage, first_seen, intents, phases, tools_used
@@ -56,7 +56,7 @@ def _one(run: Run, dataset: Dataset, corpus: Corpus, judge: str) -> RunReport:
     judged = judge_exactly(dataset, results_of(run, dataset)) if judge == EXACT else read_judgements(run, judge)
     rows = evaluate(run, dataset, corpus, judged)
     right = [float(row["correct"]) for row in rows if row["correct"] is not None]
-    trajectories = {q.query_id: list(read_events(run.events(q.query_id))) for q in dataset.questions}
+    trajectories = {q.query_id: list(map(_outline, read_events(run.events(q.query_id)))) for q in dataset.questions}
     told = list(trajectories.values())
     analyses = {
         "tools": dict(tools_used(told).most_common()),
@@ -70,6 +70,15 @@ def _one(run: Run, dataset: Dataset, corpus: Corpus, judge: str) -> RunReport:
     }
     settings = run.settings.model_dump(mode="json", exclude_none=True)
     return RunReport(run.folder.name, settings, judge, rows, summary(rows), bootstrap(right), analyses)
+
+
+def _outline(event: Event) -> Event:
+    """What the analyses look at. Observations and replies of a whole run need not fit into memory."""
+    data = event.get("data", {})
+    return {
+        "type": event["type"], "name": event.get("name", ""), **({"spent": event["spent"]} if "spent" in event else {}),
+        "data": {name: data[name] for name in ("command", "workspace") if name in data},
+    }  # fmt: skip
 
 
 def _by_kind(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
 
 from ...errors import SetupError
 from ...workspace import clean
@@ -36,6 +35,3 @@ def _line(values: Sequence[float], top: float) -> str:
     """Values from 0 to `top` as the points of a line in a box of 100 by 40."""
     step = 100 / max(1, len(values) - 1)
     return " ".join(f"{place * step:.1f},{40 - 38 * value / (top or 1):.1f}" for place, value in enumerate(values))
-
-
-__all__: list[Any] = ["html"]

@@ -9,7 +9,6 @@ from typing import Any
 
 from ...errors import SetupError
 from ...workspace import clean
-from ..statistics import Interval
 from .collect import Report
 
 COLUMNS: tuple[tuple[str, str, str], ...] = (
@@ -127,6 +126,3 @@ def write_parquet(report: Report, file: Path) -> None:
     rows = [{"run": run.name, **row} for run in report.runs for row in run.rows]
     names = dict.fromkeys(name for row in rows for name in row)
     parquet.write_table(pa.Table.from_pylist([{name: row.get(name) for name in names} for row in rows]), file)
-
-
-__all__ = ["Interval", "markdown", "plain", "shown_columns", "write_parquet", "written"]
