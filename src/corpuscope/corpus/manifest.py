@@ -108,6 +108,15 @@ class Manifest:
             found += self.db.execute(f"SELECT docid, path FROM documents WHERE docid IN ({marks})", part).fetchall()
         return found
 
+    def paths_by_key(self, keys: Sequence[int]) -> list[str]:
+        """Paths of those that exist, in no order."""
+        found: list[str] = []
+        for part in _chunks(keys):
+            marks = ",".join("?" * len(part))
+            rows = self.db.execute(f"SELECT path FROM documents WHERE key IN ({marks})", part)
+            found += [path for (path,) in rows]
+        return found
+
     def by_path(self, path: str) -> Entry | None:
         return next(self._where("path", [path]), None)
 

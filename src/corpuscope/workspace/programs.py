@@ -25,6 +25,12 @@ def ripgrep() -> str:
     return os.path.realpath(found)
 
 
+def front() -> Path | None:
+    """The program that stands before rg and grep; None where the package was built without it (`hatch_build.py`)."""
+    program = Path(__file__).with_name("narrowing") / "front"
+    return program if os.access(program, os.X_OK) else None
+
+
 @cache
 def kernel() -> tuple[int, int]:
     major, minor = re.findall(r"\d+", os.uname().release)[:2]

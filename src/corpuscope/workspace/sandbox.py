@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .programs import bubblewrap, kernel, namespaces, ripgrep, system
+from .programs import bubblewrap, front, kernel, namespaces, ripgrep, system
 from .seccomp import seccomp_filter
 
 W = "/w"
@@ -52,11 +52,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """One workspace's jail. `hidden` folders are covered where a system folder would show them."""
+    """One workspace's jail. `hidden` folders are covered where a system folder would show them. `index` is the socket on which
+    `rg` and `grep -r` are told the files that can match; without one they look at all."""
 
     workspace: Path
     scratch: Path
     hidden: Sequence[Path] = ()
+    index: Path | None = None
     enabled: bool = True
     limits: Limits = field(default_factory=Limits)
 
@@ -90,7 +92,7 @@ class Sandbox:
         for folder in self.hidden:
             if any(folder.is_relative_to(bound) for bound in ("/usr", "/bin", "/sbin", "/lib", "/lib64")):
                 options += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
-        options += ["--ro-bind", ripgrep(), f"{_PROGRAMS}/rg", "--dir", _PROGRAMS]
+        options += [*self._searchers(), "--dir", _PROGRAMS]
         options += ["--ro-bind", str(self.workspace), W, "--bind", str(self.scratch), SCRATCH]
         options += ["--ro-bind-data", str(descriptors.holding(_RIPGREPRC)), f"{_PROGRAMS}/ripgreprc"]
         options += ["--remount-ro", "/", "--chdir", W]
@@ -101,6 +103,13 @@ class Sandbox:
         arguments = descriptors.holding(b"\0".join(os.fsencode(option) for option in options) + b"\0")
         # The sandbox can read its first process's command line, so that names no host path either.
         return ["bwrap", "--args", str(arguments), "--"]
+
+    def _searchers(self) -> list[str]:
+        program = front()
+        if not self.index or not program:
+            return ["--ro-bind", ripgrep(), f"{_PROGRAMS}/rg"]
+        bound = {"real/rg": ripgrep(), "rg": program, "grep": program, "index": self.index}
+        return [word for name, file in bound.items() for word in ("--ro-bind", str(file), f"{_PROGRAMS}/{name}")]
 
     @property
     def environment(self) -> dict[str, str]:

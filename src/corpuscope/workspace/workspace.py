@@ -12,7 +12,10 @@ from typing import IO
 
 from ..corpus import Corpus, Entry, one_at_a_time
 from ..errors import SetupError, ToolError, UsageError
+from ..retrieve import GrepIndex
 from ..structure import Structured, Toc, read_toc
+from .narrowing import SOCKET, Narrowing
+from .programs import front
 from .sandbox import Limits, Sandbox, W
 
 LOCK_SECONDS = 30.0
@@ -24,7 +27,8 @@ class Workspace:
 
     It lives below the corpus, where links are possible; below the system's temporary folder when the
     corpus cannot be written, and documents are then copied. With `structured`, a document that has a table of contents
-    of its present text is there in that form. With `whole`, W is the whole corpus, read-only (DCI): nothing is imported.
+    of its present text is there in that form. With `whole`, W is the whole corpus, read-only (DCI): nothing is imported, and
+    `rg` and `grep -r` answer through the corpus's n-gram index where it has one.
     """
 
     def __init__(
@@ -52,10 +56,12 @@ class Workspace:
             corpus.store.copy_always()
             if structured:
                 structured.store.copy_always()
+        self.narrowing = Narrowing(corpus.root, self.root) if whole and front() and GrepIndex(corpus).exists else None
         self.sandbox = Sandbox(
             self.path,
             self.scratch,
             hidden=(corpus.root, self.root),
+            index=self.root / SOCKET if self.narrowing else None,
             enabled=sandboxed,
             limits=limits or Limits(),
         )
@@ -128,6 +134,8 @@ class Workspace:
         return not _unspeakable(path) and not _leads_out(path) and os.path.isdir(self.path / path)
 
     def close(self) -> None:
+        if self.narrowing:
+            self.narrowing.close()
         shutil.rmtree(self.root, ignore_errors=True)
         self._lock.close()
 
