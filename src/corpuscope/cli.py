@@ -53,6 +53,12 @@ def index(
     include: Annotated[list[str] | None, typer.Option(help="Only files that match this glob; may be repeated.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="No file that matches this glob; may be repeated.")] = None,
     language: Annotated[str, typer.Option(help="Whose word endings the search folds; `none` folds none.")] = "english",
+    grep: Annotated[
+        bool,
+        typer.Option(
+            "--grep/--no-grep", help="The n-gram index, a tenth of the text, that rg and grep -r answer through."
+        ),
+    ] = True,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Index the good rows in spite of bad ones.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write every skipped or altered document to this file.")] = None,
     json: Json = False,
@@ -71,7 +77,7 @@ def index(
 
     index_command(
         source, into, format=format, docid_field=docid_field, text_field=text_field, title_field=title_field,
-        include=tuple(include or ()), exclude=tuple(exclude or ()), language=language, skip_bad=skip_bad,
+        include=tuple(include or ()), exclude=tuple(exclude or ()), language=language, grep=grep, skip_bad=skip_bad,
         report=report, as_json=json,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ import pytest
 
 from corpuscope.bridges import call_tool
 from corpuscope.corpus import Corpus, SourceSettings
+from corpuscope.retrieve import GrepIndex
 from corpuscope.structure import structure
 from corpuscope.systems import load_system, open_workspace, presets
 
@@ -48,6 +49,7 @@ def test_no_tool_reaches_outside(host: Path, name: str) -> None:
         host / "source", host / f"corpus-{name}", SourceSettings(exclude=("kept.md",) if whole else ())
     )
     structure(corpus)
+    GrepIndex(corpus).update()  # so that rg and grep of DCI systems stand behind their front
     before = digest(corpus.root / "text"), digest(corpus.root / "structured")
 
     async def attack() -> None:
@@ -77,7 +79,8 @@ def test_no_tool_reaches_outside(host: Path, name: str) -> None:
                     ("grep", {"pattern": ".", "glob": path}),
                     ("access", {"url": path}),
                 ):
-                    if tool in tools:
+                    imports = tool == "grep" and not whole and path == "kept.md"  # which is what it is for
+                    if tool in tools and not imports:
                         await attempt(tool, **arguments)
             for docid in (path.format(host=host) for path in OUTSIDE):
                 for tool, arguments in (

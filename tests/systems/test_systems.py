@@ -209,7 +209,7 @@ def test_a_dci_agent_works_on_the_whole_corpus_without_a_search(
     [
         ('boundary = "corpus"\ntools = ["search"]', "has no search"),
         ('boundary = "corpus"\ntools = ["bash"]\ndocuments = "structured"', "as they are"),
-        ('tools = ["grep"]', "has no grep, it has search, bash, read"),
+        ('boundary = "snippets"\ntools = ["grep"]', "has no grep, it has search, get_document"),
         ('context = "level5"', "context"),
         ('contxt = "level3"', "contxt"),
     ],

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from ..agent import default_model
 from ..corpus import Corpus
 from ..errors import CorpuscopeError
-from ..retrieve import Bm25
+from ..retrieve import Bm25, GrepIndex
 from ..structure import Structured, has_tables
-from ..workspace import bubblewrap, ripgrep
+from ..workspace import bubblewrap, front, ripgrep
 from .progress import progress
 
 _KEYS = (
@@ -81,6 +81,7 @@ def _corpus(path: Path, verify: bool) -> Iterator[Check]:
             yield Check("index", "note", f"behind the manifest; the next search catches up, or {again}")
         else:
             yield Check("index", "ok", "up to date with the manifest")
+        yield _grep(corpus, again)
         if has_tables(corpus):
             yield _tables(corpus)
         if not os.access(corpus.root, os.W_OK):
@@ -91,6 +92,19 @@ def _corpus(path: Path, verify: bool) -> Iterator[Check]:
             shown = "; ".join(f"{damage.path}: {damage.reason}" for damage in damaged[:5])
             text = f"{len(damaged):,} documents are damaged ({shown}); index into a new folder"
             yield Check("documents", "bad", text) if damaged else Check("documents", "ok", "all as they were indexed")
+
+
+def _grep(corpus: Corpus, again: str) -> Check:
+    index = GrepIndex(corpus)
+    if not index.exists:
+        return Check("indexed grep", "note", f"none: rg and grep -r read the whole corpus; to make one, {again}")
+    if not front():
+        return Check(
+            "indexed grep", "note", "not used: this installation came without its program; pip install corpuscope"
+        )
+    if not index.fresh:
+        return Check("indexed grep", "note", f"behind the manifest: DCI systems catch up, or {again}")
+    return Check("indexed grep", "ok", "up to date with the manifest")
 
 
 def _tables(corpus: Corpus) -> Check:

@@ -11,7 +11,7 @@ from typing import Any
 from ..api import Corpus
 from ..corpus import Changes, SourceSettings
 from ..errors import Interrupted, SetupError, UsageError
-from ..retrieve import LANGUAGES, Bm25, follow_ingest
+from ..retrieve import LANGUAGES, Bm25, GrepIndex, follow_ingest
 from .progress import progress
 
 _SHOWN = 10
@@ -19,7 +19,7 @@ _SHOWN = 10
 
 
 def index_command(
-    source: Path, into: Path, *, language: str, report: Path | None, as_json: bool, **settings: Any
+    source: Path, into: Path, *, language: str, grep: bool, report: Path | None, as_json: bool, **settings: Any
 ) -> None:
     if language not in LANGUAGES:
         raise UsageError(f"no stemmer for {language!r}; choose one of {', '.join(LANGUAGES)}")
@@ -39,6 +39,9 @@ def index_command(
     with corpus:
         with progress("indexing") as done:
             Bm25(corpus).update(done)
+        if grep:
+            with progress("indexing for grep") as done:
+                GrepIndex(corpus).update(done)
         if report:
             _write_report(corpus, report)
         if as_json:

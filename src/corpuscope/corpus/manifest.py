@@ -120,6 +120,10 @@ class Manifest:
     def by_path(self, path: str) -> Entry | None:
         return next(self._where("path", [path]), None)
 
+    def by_paths(self, paths: Sequence[str]) -> dict[str, Entry]:
+        """path -> entry, for those that exist."""
+        return {entry.path: entry for entry in self._where("path", paths)}
+
     def metadata(self, docid: str) -> dict[str, Any]:
         row = self.db.execute("SELECT metadata FROM documents WHERE docid = ?", (docid,)).fetchone()
         return json.loads(row[0]) if row else {}

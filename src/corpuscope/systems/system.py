@@ -18,7 +18,7 @@ Task = Literal["answer", "ranking"]
 """A question to be answered, or documents to be ranked for it."""
 
 TOOLS = {
-    "search": ("search", "bash", "read"),
+    "search": ("search", "grep", "bash", "read"),
     "corpus": ("bash", "read", "grep"),
     "snippets": ("search", "get_document"),
     "pages": ("search", "read_search_results", "read_document"),
@@ -43,7 +43,7 @@ class System(BaseModel):
     model: Literal["", "scout", "ranker"] = ""
     """A fixed policy that this system is; '' leaves the choice to whoever asks."""
     boundary: Literal["search", "corpus", "snippets", "pages", "passages"] = "search"
-    """What an agent can look at: the files that `search` imports (RISE), the whole corpus with DCI's tools, snippets of a ranking
+    """What an agent can look at: the files that `search` or `grep` import (RISE), the whole corpus with DCI's tools, snippets of a ranking
     and documents by their docid (the retrieval agents of both papers), pages of a cached ranking (Pi-Serini), or passages (the trained
     agents)."""
     retriever: Literal["bm25"] = "bm25"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 
 from ..corpus import Corpus
-from ..retrieve import ENGINES
+from ..retrieve import ENGINES, GrepIndex
 from ..structure import Structured
 from ..workspace import (
     Limits,
@@ -15,6 +15,7 @@ from ..workspace import (
     Workspace,
     bubblewrap,
     dci_tools,
+    import_grep_tool,
     paged_tools,
     passage_tools,
     rise_tools,
@@ -54,12 +55,26 @@ def open_workspace(
     if sandboxed:
         bubblewrap()  # a machine that cannot make a sandbox says so before anything is spent
     whole = system.boundary == "corpus"
-    with (
-        _structured(corpus, system) as structured,
-        Workspace(corpus, structured=structured, whole=whole, sandboxed=sandboxed, limits=limits) as workspace,
-    ):
+    greps = system.boundary == "search" and "grep" in system.tools
+    with ExitStack() as open_until_left:
+        if whole or greps:
+            _catch_up(corpus)
+        structured = open_until_left.enter_context(_structured(corpus, system))
+        workspace = open_until_left.enter_context(
+            Workspace(corpus, structured=structured, whole=whole, sandboxed=sandboxed, limits=limits)
+        )
         tools = dci_tools(workspace) if whole else _bounded(system, workspace)
+        if greps:
+            every = open_until_left.enter_context(Workspace(corpus, whole=True, sandboxed=sandboxed, limits=limits))
+            tools["grep"] = import_grep_tool(workspace, every, system.k)
         yield workspace, {name: tools[name] for name in system.tools}
+
+
+def _catch_up(corpus: Corpus) -> None:
+    """Bring the n-gram index to the corpus's revision where there is one; without, grep reads everything."""
+    index = GrepIndex(corpus)
+    if index.exists:
+        index.update()
 
 
 def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:

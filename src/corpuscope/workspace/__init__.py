@@ -2,7 +2,7 @@
 
 from .execute import Outcome, execute
 from .output import clean, clean_line
-from .programs import bubblewrap, ripgrep
+from .programs import bubblewrap, front, ripgrep
 from .sandbox import Limits, Sandbox
 from .shell import interactive_shell
 from .tools import (
@@ -14,6 +14,7 @@ from .tools import (
     bash_tool,
     dci_tools,
     grep_tool,
+    import_grep_tool,
     paged_tools,
     passage_tools,
     read_tool,
@@ -24,6 +25,6 @@ from .tools import (
 from .workspace import Workspace
 
 __all__ = [
-    "Limits", "MalformedCall", "Observation", "Outcome", "Passage", "Sandbox", "Show", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "clean_line", "dci_tools", "execute", "grep_tool",
+    "Limits", "MalformedCall", "Observation", "Outcome", "Passage", "Sandbox", "Show", "Tool", "Workspace", "bash_tool", "bubblewrap", "clean", "clean_line", "dci_tools", "execute", "front", "grep_tool", "import_grep_tool",
     "interactive_shell", "paged_tools", "passage_tools", "read_tool", "ripgrep", "rise_tools", "search_tool", "snippet_tools",
 ]  # fmt: skip

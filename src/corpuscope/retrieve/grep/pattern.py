@@ -103,21 +103,22 @@ def all_of(needs: Iterable[Need]) -> Need:
 class _Piece:
     """A part of an expression: the strings it stands for where they are few, else None; and what a match of it needs.
 
-    `ends` are strings of which one stands at the end of every match, for what follows to join on.
+    One of `starts` stands at the beginning of every match and one of `ends` at its end, for what is beside it to join on.
     """
 
     strings: frozenset[str] | None
     need: Need
+    starts: frozenset[str]
     ends: frozenset[str]
 
 
 _EMPTY = frozenset({""})
-_OPAQUE = _Piece(None, NOTHING, _EMPTY)
-_NOTHING = _Piece(_EMPTY, NOTHING, _EMPTY)
+_OPAQUE = _Piece(None, NOTHING, _EMPTY, _EMPTY)
+_NOTHING = _Piece(_EMPTY, NOTHING, _EMPTY, _EMPTY)
 
 
 def _one(strings: frozenset[str] | None) -> _Piece:
-    return _OPAQUE if strings is None else _Piece(strings, _literals(strings), strings)
+    return _OPAQUE if strings is None else _Piece(strings, _literals(strings), strings, strings)
 
 
 def _literals(strings: frozenset[str]) -> Need:
@@ -135,19 +136,27 @@ def _literal(folded: bytes) -> Need:
 def _chain(pieces: list[_Piece]) -> _Piece:
     """Pieces one behind the other. Strings run on over the seams as long as there are few."""
     running = _EMPTY
+    starts: frozenset[str] | None = None
     needs: list[Need] = []
     for piece in pieces:
-        if piece.strings is not None and _few(running, piece.strings):
-            running = frozenset(a + b for a, b in product(running, piece.strings))
+        joined = _joined(running, piece.starts)
+        if piece.strings is not None and joined is not None:
+            running = joined
             continue
-        needs += [_literals(running), piece.need]
+        joined = running if joined is None else joined
+        starts = joined if starts is None else starts
+        needs += [_literals(joined), piece.need]
         running = piece.ends
-    return _Piece(None, all_of([*needs, _literals(running)]), running) if needs else _one(running)
+    if starts is None:
+        return _one(running)
+    return _Piece(None, all_of([*needs, _literals(running)]), starts, running)
 
 
-def _few(left: frozenset[str], right: frozenset[str]) -> bool:
-    """Whether the strings of two places can be followed over their seam."""
-    return len(left) * len(right) <= MAX_STRINGS and max(map(len, left)) + max(map(len, right)) <= MAX_RUN
+def _joined(left: frozenset[str], right: frozenset[str]) -> frozenset[str] | None:
+    """The strings of two places behind one another; None where they are too many or too long to be followed."""
+    if len(left) * len(right) > MAX_STRINGS or max(map(len, left)) + max(map(len, right)) > MAX_RUN:
+        return None
+    return frozenset(a + b for a, b in product(left, right))
 
 
 def _repeated(piece: _Piece, least: int, most: int | None) -> _Piece:
@@ -161,7 +170,7 @@ def _repeated(piece: _Piece, least: int, most: int | None) -> _Piece:
     if least == most and least <= _MAX_COPIES:
         return some
     # More may follow: what every match begins with is known, and how it ends, not what it is.
-    return _Piece(None, some.need, piece.ends)
+    return _Piece(None, some.need, some.starts, piece.ends)
 
 
 def _either(pieces: list[_Piece]) -> _Piece:
@@ -170,7 +179,7 @@ def _either(pieces: list[_Piece]) -> _Piece:
     strings: frozenset[str] = frozenset()
     for piece in pieces:
         if piece.strings is None or len(strings) + len(piece.strings) > MAX_STRINGS:
-            return _Piece(None, one_of(piece.need for piece in pieces), _EMPTY)
+            return _Piece(None, one_of(piece.need for piece in pieces), _EMPTY, _EMPTY)
         strings |= piece.strings
     return _one(strings)
 

@@ -4,6 +4,7 @@ from ...retrieve import Retriever
 from ..workspace import Workspace
 from .bash import bash_tool, dci_bash_tool
 from .grep import grep_tool
+from .import_grep import import_grep_tool
 from .pages import paged_tools
 from .passages import Passage, Show, passage_tools
 from .read import read_tool
@@ -12,7 +13,7 @@ from .snippets import snippet_tools
 from .tool import MalformedCall, Observation, Tool
 
 __all__ = [
-    "MalformedCall", "Observation", "Passage", "Show", "Tool", "bash_tool", "dci_tools", "grep_tool", "paged_tools", "passage_tools", "read_tool", "rise_tools", "search_tool",
+    "MalformedCall", "Observation", "Passage", "Show", "Tool", "bash_tool", "dci_tools", "grep_tool", "import_grep_tool", "paged_tools", "passage_tools", "read_tool", "rise_tools", "search_tool",
     "snippet_tools",
 ]  # fmt: skip
 
