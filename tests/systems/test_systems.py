@@ -169,6 +169,19 @@ def test_questions_run_side_by_side(make_corpus: MakeCorpus, tmp_path: Path) -> 
     assert asyncio.run(all_at_once()) == [StopReason.ANSWERED] * 6
 
 
+def test_grep_bounds_a_run_and_a_run_that_goes_on_has_its_files_again(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    corpus = make_corpus(FILES)
+    grep = {"calls": [call("grep", {"pattern": "c.t"})]}
+    read = {"calls": [call("bash", {"command": "ls; rg -n sat"})]}
+    with ScriptedServer([grep, {"status": 400}, read, ANSWER]) as server:
+        first = ask(corpus, "Where?", system="rise-grep", base_url=server.base_url, run=tmp_path / "run")
+        assert first.stop_reason is StopReason.MODEL_ERROR
+        result = ask(corpus, "Where?", run=tmp_path / "run", resume=True)
+    assert result.stop_reason is StopReason.ANSWERED
+    seen = [m["content"] for m in server.requests[-1]["messages"] if m["role"] == "tool"]
+    assert "cats.md (4 lines, 1 match)" in seen[0] and seen[1].startswith("cats.md\ncats.md:3:A cat sat.")
+
+
 DCI = ["dci-lite", *(f"dci-lite-l{level}" for level in range(5)), "dci-read-grep"]
 
 

@@ -13,11 +13,13 @@ from ..workspace import (
     Limits,
     Tool,
     Workspace,
+    bash_tool,
     bubblewrap,
     dci_tools,
     import_grep_tool,
     paged_tools,
     passage_tools,
+    read_tool,
     rise_tools,
     snippet_tools,
 )
@@ -78,6 +80,8 @@ def _catch_up(corpus: Corpus) -> None:
 
 
 def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
+    if system.boundary == "search" and "search" not in system.tools:
+        return {tool.name: tool for tool in (bash_tool(workspace), read_tool(workspace))}
     retriever = ENGINES[system.retriever](workspace.corpus)
     retriever.update()
     if system.boundary == "passages":
