@@ -179,7 +179,9 @@ def test_grep_bounds_a_run_and_a_run_that_goes_on_has_its_files_again(make_corpu
         result = ask(corpus, "Where?", run=tmp_path / "run", resume=True)
     assert result.stop_reason is StopReason.ANSWERED
     seen = [m["content"] for m in server.requests[-1]["messages"] if m["role"] == "tool"]
-    assert "cats.md (4 lines, 1 match)" in seen[0] and seen[1].startswith("cats.md\ncats.md:3:A cat sat.")
+    assert "c.t: 1 document matches\n 1. cats.md (4 lines, 2 matches)" in seen[0] and seen[1].startswith(
+        "cats.md\ncats.md:3:A cat sat."
+    )
 
 
 DCI = ["dci-lite", *(f"dci-lite-l{level}" for level in range(5)), "dci-read-grep"]
