@@ -18,7 +18,7 @@ from pathlib import Path
 
 from corpuscope import Corpus
 
-from . import commands, indexing, policies, searching, structuring, trajectory
+from . import commands, grepping, indexing, policies, searching, structuring, trajectory
 from .measure import Row
 
 DEMO = Path(".demo")
@@ -30,7 +30,9 @@ def main() -> int:
     parser.add_argument("--documents", type=Path, default=DJANGO)
     parser.add_argument("--work", type=Path, default=Path("benchmarks/out"))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=["index", "search", "structure", "commands", "trajectory", "policies"])
+    parser.add_argument(
+        "--only", choices=["index", "search", "grep", "structure", "commands", "trajectory", "policies"]
+    )
     chosen = parser.parse_args()
     if not DJANGO.is_dir():
         subprocess.run([sys.executable, "examples/demo.py", "--documents-only"], check=True)
@@ -46,6 +48,7 @@ def main() -> int:
     parts: dict[str, Callable[[], list[Row]]] = {
         "index": lambda: indexing.measure(chosen.documents.resolve(), work, chosen.rounds),
         "search": lambda: searching.measure(corpus, chosen.rounds),
+        "grep": lambda: grepping.measure(corpus, work, chosen.rounds),
         "structure": lambda: structuring.measure(DJANGO.resolve(), django, work, chosen.rounds),
         "policies": lambda: policies.measure(django),
         "commands": lambda: commands.measure(django, chosen.rounds),
@@ -57,7 +60,8 @@ def main() -> int:
             rows += part()
     if is_small(corpus):
         rows = [
-            replace(row, limit=None) if row.name.startswith(("index", "search", "ranking")) else row for row in rows
+            replace(row, limit=None) if row.name.startswith(("index", "search", "ranking", "n-gram", "rg")) else row
+            for row in rows
         ]
     report(rows, work / "results.json")
     return 0 if all(row.kept for row in rows) else 1

@@ -13,7 +13,7 @@ def measure(documents: Path, work: Path, rounds: int) -> list[Row]:
     program = str(Path(sys.executable).parent / "corpuscope")
     with tempfile.TemporaryDirectory(dir=work) as folder:
         commands = {
-            "ours": [program, "index", str(documents), "--into", f"{folder}/ours{{round}}.corpus"],
+            "ours": [program, "index", str(documents), "--into", f"{folder}/ours{{round}}.corpus", "--no-grep"],
             "peer": [sys.executable, "-m", "benchmarks.bare_tantivy", str(documents), f"{folder}/bare{{round}}"],
         }
         found = side_by_side(commands, rounds)

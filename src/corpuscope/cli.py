@@ -203,7 +203,10 @@ def toc(
 @app.command()
 def shell(
     corpus: CorpusPath,
-    queries: Annotated[list[str], typer.Argument(help="Sub-queries whose documents fill the workspace.")],
+    queries: Annotated[list[str] | None, typer.Argument(help="Sub-queries whose documents fill the workspace.")] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="All of the corpus, as DCI has it, instead of queries.")
+    ] = False,
     command: Annotated[str, typer.Option("-c", help="Run this one command instead of a shell.")] = "",
     k: Annotated[int, typer.Option("-k", help="Documents for each query.", min=1)] = 1000,
     sandbox: NoSandbox = "on",
@@ -215,10 +218,12 @@ def shell(
       corpuscope shell docs.corpus "session backend"
 
       corpuscope shell docs.corpus "session backend" -c "rg -n cached_db | head"
+
+      corpuscope shell docs.corpus --whole -c "rg -l cached_db"
     """
     from .commands.shell import shell_command
 
-    shell_command(corpus, queries, command=command, k=k, sandboxed=_sandboxed(sandbox))
+    shell_command(corpus, queries or (), whole=whole, command=command, k=k, sandboxed=_sandboxed(sandbox))
 
 
 @app.command()

@@ -120,6 +120,22 @@ def test_shell_runs_one_command_in_the_workspace(cli: Cli, indexed: Path) -> Non
     )
 
 
+def test_shell_works_on_the_whole_corpus_through_its_index(cli: Cli, indexed: Path) -> None:
+    assert (indexed / "index/grep/corpuscope.json").exists(), "index makes it unless told otherwise"
+    assert cli("shell", indexed, "--whole", "-c", "rg -n --sort path '(A cat sat|barked)'").stdout == (
+        "cats.md:3:A cat sat.\ndogs.md:3:A dog barked at the cat.\n"
+    )
+    assert cli("shell", indexed, "--whole", "-c", "touch x 2>/dev/null || echo read-only").stdout == "read-only\n"
+
+
+def test_an_index_without_grep_is_asked_for(cli: Cli, indexed: Path, tmp_path: Path) -> None:
+    cli("index", tmp_path / "docs", "--into", "lean.corpus", "--no-grep")
+    assert not (tmp_path / "lean.corpus/index/grep").exists()
+    assert "indexed grep: none" in cli("doctor", "lean.corpus").stdout
+    assert cli("shell", "lean.corpus", "--whole", "-c", "rg -l sat").stdout == "cats.md\n"
+    assert "indexed grep: up to date" in cli("doctor", indexed).stdout
+
+
 def test_shell_gives_a_person_a_terminal_that_documents_cannot_drive(indexed: Path) -> None:
     pid, master = pty.fork()
     if pid == 0:
@@ -191,6 +207,9 @@ ERRORS = [
     (("ask", "my.corpus", "x", "--max-cost", "-1"), 2, "above zero"),
     (("ask", "my.corpus", "--run", "none", "--resume"), 2, "no run in none"),
     (("shell", "my.corpus", "", "-c", "ls"), 2, "the query is empty"),
+    (("shell", "my.corpus", "-c", "ls"), 2, "the query is empty"),
+    (("shell", "my.corpus", "cat", "--whole"), 2, "not both"),
+    (("shell", "my.corpus", "--whole", "--sandbox", "off", "-c", "ls"), 2, "needs the sandbox"),
     (("shell", "my.corpus", "cat", "--sandbox", "maybe"), 2, "on or off"),
 ]
 

@@ -13,7 +13,7 @@ from ..agent import SCOUT, StopReason, default_model
 from ..api import Corpus
 from ..errors import CorpuscopeError, Interrupted, UsageError
 from ..structure import Structured
-from ..systems import System, Task, ask_async, default_run_folder, default_system, load_system, result_json
+from ..systems import System, Task, ask_async, default_run_folder, default_system, indexes, load_system, result_json
 from .live import LiveView
 from .progress import bring_up_to_date
 
@@ -61,8 +61,8 @@ def ask_command(
             and default_model() == SCOUT
         ):
             print(_NO_KEY, file=sys.stderr)
-        if corpus.finished and named.boundary != "corpus":  # where nothing is ranked, no index is needed
-            bring_up_to_date(corpus)
+        if corpus.finished:
+            bring_up_to_date(indexes(corpus, named))
         if named.documents == "structured":
             _tell_of_missing_tables(corpus)
         view = LiveView(quiet=as_json)

@@ -35,7 +35,7 @@ from ..bench import (
 )  # fmt: skip
 from ..corpus import Corpus as CorpusOnDisk
 from ..errors import CorpuscopeError, Interrupted, UsageError
-from ..systems import Run, System, Task, default_system, load_system
+from ..systems import Run, System, Task, default_system, indexes, load_system
 from ..workspace import clean
 from .progress import bring_up_to_date
 
@@ -109,8 +109,7 @@ def run_questions(
     limit: int | None, max_cost: float | None, sandboxed: bool, quiet: bool,
 ) -> Run:  # fmt: skip
     """The run in `folder`, all of its questions done. Raises `CorpuscopeError` where some could not be."""
-    if system.boundary != "corpus":
-        bring_up_to_date(corpus)
+    bring_up_to_date(indexes(corpus, system))
     run = open_run(folder, dataset, corpus, system, model, base_url, sandboxed=sandboxed)
     with _Watch(quiet=quiet) as watch:
         work = run_dataset(

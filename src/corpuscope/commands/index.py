@@ -12,7 +12,7 @@ from ..api import Corpus
 from ..corpus import Changes, SourceSettings
 from ..errors import Interrupted, SetupError, UsageError
 from ..retrieve import LANGUAGES, Bm25, GrepIndex, follow_ingest
-from .progress import progress
+from .progress import bring_up_to_date, progress
 
 _SHOWN = 10
 """Kinds of notes printed; `--report` has every note."""
@@ -37,11 +37,7 @@ def index_command(
                 _write_report(unfinished, report)
         raise
     with corpus:
-        with progress("indexing") as done:
-            Bm25(corpus).update(done)
-        if grep:
-            with progress("indexing for grep") as done:
-                GrepIndex(corpus).update(done)
+        bring_up_to_date([Bm25(corpus), *([GrepIndex(corpus)] if grep else [])])
         if report:
             _write_report(corpus, report)
         if as_json:

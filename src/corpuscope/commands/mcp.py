@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..api import Corpus
 from ..errors import SetupError, UsageError
-from ..systems import System, default_system, load_system
+from ..systems import System, default_system, indexes, load_system
 from ..workspace import Limits, bubblewrap
 from .progress import bring_up_to_date
 
@@ -35,8 +35,7 @@ def mcp_command(
         chosen = load_system(system or default_system(corpus))
         if k is not None:
             chosen = chosen.model_copy(update={"k": k})
-        if chosen.boundary != "corpus":
-            bring_up_to_date(corpus)
+        bring_up_to_date(indexes(corpus, chosen))
         limits = Limits(seconds=command_seconds) if command_seconds is not None else None
         if address is None:
             from ..serve import serve_stdio

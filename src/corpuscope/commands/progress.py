@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..corpus import Corpus
-from ..retrieve import Bm25
+from ..retrieve import Index
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -77,9 +76,9 @@ class Paying:
             print(text, file=sys.stderr)
 
 
-def bring_up_to_date(corpus: Corpus) -> None:
-    """Let the index catch up where somebody sees it, not inside the first search."""
-    engine = Bm25(corpus)
-    if not engine.fresh:
-        with progress("indexing") as done:
-            engine.update(done)
+def bring_up_to_date(indexes: Iterable[Index]) -> None:
+    """Let indexes catch up where somebody sees it, not inside the first search."""
+    for index in indexes:
+        if not index.fresh:
+            with progress(f"indexing for {index.name}") as done:
+                index.update(done)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..api import Corpus
 from ..errors import UsageError
-from ..retrieve import searchable
+from ..retrieve import Bm25, GrepIndex, searchable
 from ..structure import Structured, has_tables
 from ..workspace import Limits, Workspace, bubblewrap, clean, execute, interactive_shell
 from .progress import bring_up_to_date
@@ -18,22 +18,35 @@ _LIMITS = Limits(kept_bytes=Limits().output_bytes)
 """A person may pipe what a command prints: all of it is kept, not only what a model is shown."""
 
 
-def shell_command(path: Path, queries: Sequence[str], *, command: str, k: int, sandboxed: bool) -> None:
-    if not any(map(searchable, queries)):
+def shell_command(path: Path, queries: Sequence[str], *, whole: bool, command: str, k: int, sandboxed: bool) -> None:
+    if whole and queries:
+        raise UsageError("--whole is all of the corpus: give it or queries, not both")
+    if not whole and not any(map(searchable, queries)):
         raise UsageError("the query is empty: there is no word in it to search for")
     if sandboxed:
         bubblewrap()
     with ExitStack() as stack:
         corpus = stack.enter_context(Corpus.open(path))
-        structured = stack.enter_context(closing(Structured(corpus))) if has_tables(corpus) else None
-        workspace = stack.enter_context(Workspace(corpus, structured=structured, sandboxed=sandboxed, limits=_LIMITS))
-        bring_up_to_date(corpus)
-        workspace.add(hit.docid for ranking in corpus.search(*queries, k=k) for hit in ranking)
+        workspace = _whole(corpus, stack, sandboxed) if whole else _bounded(corpus, stack, sandboxed, queries, k)
         if command:
             sys.exit(_run(workspace, command))
         print(f"{len(workspace):,} files of {len(corpus):,} in the workspace; /tmp is yours to write; exit leaves it.")
         sys.stdout.flush()
         sys.exit(interactive_shell(workspace))
+
+
+def _whole(corpus: Corpus, stack: ExitStack, sandboxed: bool) -> Workspace:
+    grep = GrepIndex(corpus)
+    bring_up_to_date([grep] if grep.exists else [])
+    return stack.enter_context(Workspace(corpus, whole=True, sandboxed=sandboxed, limits=_LIMITS))
+
+
+def _bounded(corpus: Corpus, stack: ExitStack, sandboxed: bool, queries: Sequence[str], k: int) -> Workspace:
+    structured = stack.enter_context(closing(Structured(corpus))) if has_tables(corpus) else None
+    workspace = stack.enter_context(Workspace(corpus, structured=structured, sandboxed=sandboxed, limits=_LIMITS))
+    bring_up_to_date([Bm25(corpus)])
+    workspace.add(hit.docid for ranking in corpus.search(*queries, k=k) for hit in ranking)
+    return workspace
 
 
 def _run(workspace: Workspace, command: str) -> int:

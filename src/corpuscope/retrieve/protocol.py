@@ -16,13 +16,21 @@ class Hit(NamedTuple):
     score: float
 
 
-class Retriever(Protocol):
-    """An engine over one corpus. Never stale: `search` answers for the corpus as it stands, or raises."""
+class Index(Protocol):
+    """What is built from a corpus and follows it."""
 
     name: str
 
+    @property
+    def fresh(self) -> bool:
+        """Whether it stands at the corpus's revision."""
+
     def update(self, progress: Progress | None = None) -> int:
         """Bring the index to the corpus's revision, from nothing if there is none; returns documents read."""
+
+
+class Retriever(Index, Protocol):
+    """An engine over one corpus. Never stale: `search` answers for the corpus as it stands, or raises."""
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """One ranking a query, best first, at most `k` hits; empty for a query without a searchable word."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ..lazy import lazily
 from .system import System, Task, default_system, load_system, presets
-from .tools import open_tools, open_workspace
+from .tools import indexes, open_tools, open_workspace
 
 if TYPE_CHECKING:
     from .answering import answer_question, model_name, model_of
@@ -20,6 +20,6 @@ __getattr__ = lazily(
 )  # fmt: skip
 
 __all__ = [
-    "Run", "System", "Task", "answer_question", "ask", "ask_async", "default_run_folder", "default_system", "folder_name", "load_system", "model_name", "model_of", "open_tools",
+    "Run", "System", "Task", "answer_question", "ask", "ask_async", "default_run_folder", "default_system", "folder_name", "indexes", "load_system", "model_name", "model_of", "open_tools",
     "open_workspace", "presets", "query_id", "result_json",
 ]  # fmt: skip

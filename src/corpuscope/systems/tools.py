@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 
 from ..corpus import Corpus
-from ..retrieve import ENGINES, GrepIndex
+from ..retrieve import ENGINES, GrepIndex, Index
 from ..structure import Structured
 from ..workspace import (
     Limits,
@@ -57,33 +57,43 @@ def open_workspace(
     if sandboxed:
         bubblewrap()  # a machine that cannot make a sandbox says so before anything is spent
     whole = system.boundary == "corpus"
-    greps = system.boundary == "search" and "grep" in system.tools
     with ExitStack() as open_until_left:
-        if whole or greps:
-            _catch_up(corpus)
+        for index in indexes(corpus, system):
+            index.update()
         structured = open_until_left.enter_context(_structured(corpus, system))
         workspace = open_until_left.enter_context(
             Workspace(corpus, structured=structured, whole=whole, sandboxed=sandboxed, limits=limits)
         )
         tools = dci_tools(workspace) if whole else _bounded(system, workspace)
-        if greps:
+        if _imports_by_grep(system):
             every = open_until_left.enter_context(Workspace(corpus, whole=True, sandboxed=sandboxed, limits=limits))
             tools["grep"] = import_grep_tool(workspace, every, system.k)
         yield workspace, {name: tools[name] for name in system.tools}
 
 
-def _catch_up(corpus: Corpus) -> None:
-    """Bring the n-gram index to the corpus's revision where there is one; without, grep reads everything."""
-    index = GrepIndex(corpus)
-    if index.exists:
-        index.update()
+def indexes(corpus: Corpus, system: System) -> list[Index]:
+    """What has to stand at the corpus's revision before `system` can work. Without an n-gram index grep reads everything."""
+    found: list[Index] = []
+    if _ranks(system):
+        found.append(ENGINES[system.retriever](corpus))
+    grep = GrepIndex(corpus)
+    if grep.exists and (system.boundary == "corpus" or _imports_by_grep(system)):
+        found.append(grep)
+    return found
+
+
+def _ranks(system: System) -> bool:
+    return system.boundary != "corpus" and "search" in system.tools
+
+
+def _imports_by_grep(system: System) -> bool:
+    return system.boundary == "search" and "grep" in system.tools
 
 
 def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
-    if system.boundary == "search" and "search" not in system.tools:
+    if not _ranks(system):
         return {tool.name: tool for tool in (bash_tool(workspace), read_tool(workspace))}
     retriever = ENGINES[system.retriever](workspace.corpus)
-    retriever.update()
     if system.boundary == "passages":
         from ..agent import grammar_of
 

@@ -119,11 +119,8 @@ def _imported(workspace: Workspace, arguments: ImportGrepArguments, outcome: Out
     pattern = clean_line(arguments.pattern.encode(errors="replace"))[:200]
     total = int(count)
     cut = f", the best {len(best):,} are imported" if total > len(best) else ""
-    head = (
-        f"{pattern}: {total:,} documents match{cut}"
-        if total
-        else f"{pattern}: no document matches. Try a weaker pattern."
-    )
+    count_said = "1 document matches" if total == 1 else f"{total:,} documents match"
+    head = f"{pattern}: {count_said}{cut}" if total else f"{pattern}: no document matches. Try a weaker pattern."
     data = {
         "queries": [
             {
