@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpuscope.corpus import Corpus, SourceSettings
@@ -30,6 +30,10 @@ def indexed(corpus: Corpus) -> GrepIndex:
     return index
 
 
+def saved(builder: part.PartBuilder, folder: Path) -> part.Part:
+    return builder.save(folder / "part.bits")
+
+
 @pytest.fixture
 def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Signatures of about one document, and parts of few of them."""
@@ -49,13 +53,13 @@ def texts(count: int, size: int = 150, seed: int = 1) -> dict[str, str]:
     return made
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text("abcd\u00e4\u0416 ", max_size=400), min_size=1, max_size=12), st.data())
-def test_every_substring_of_a_document_finds_it(documents: list[str], data: st.DataObject) -> None:
+def test_every_substring_of_a_document_finds_it(tmp_path: Path, documents: list[str], data: st.DataObject) -> None:
     builder = part.PartBuilder()
     for key, text in enumerate(documents, 1):
         builder.add(key, text.encode())
-    built = builder.build()
+    built = saved(builder, tmp_path)
     key = data.draw(st.integers(1, len(documents)))
     text = documents[key - 1]
     start, size = data.draw(st.integers(0, len(text))), data.draw(st.integers(3, 80))
@@ -65,13 +69,14 @@ def test_every_substring_of_a_document_finds_it(documents: list[str], data: st.D
         assert key in built.documents(units)
 
 
-def test_a_literal_is_found_wherever_it_stands_in_a_long_document() -> None:
+def test_a_literal_is_found_wherever_it_stands_in_a_long_document(tmp_path: Path) -> None:
     filler = "".join(chr(97 + n % 26) for n in range(part.UNIT_BYTES * 5))
     literal = "Needle\N{KELVIN SIGN}" * 9  # 64 bytes when folded, 81 before
     for at in range(part.UNIT_BYTES - 100, part.UNIT_BYTES * 2, 37):
         builder = part.PartBuilder()
         builder.add(1, (filler[:at] + literal + filler[at:]).encode())
-        assert list(builder.build().documents(builder.build().holding(rows(fold(literal)[:64]))))
+        built = saved(builder, tmp_path)
+        assert list(built.documents(built.holding(rows(fold(literal)[:64]))))
 
 
 def test_signatures_take_a_tenth_of_the_text_and_tell_documents_apart(tmp_path: Path) -> None:

@@ -102,7 +102,10 @@ class GrepIndex:
 
         if not self._opened():
             return None
-        found = [part.documents(_evaluated(part, need)) for part in self._parts]
+        try:
+            found = [part.documents(_evaluated(part, need)) for part in self._parts]
+        except FileNotFoundError:  # an update has just joined or replaced it
+            return None
         return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
     @property
@@ -181,8 +184,8 @@ class GrepWriter:
         """Make all so far visible, as `GrepIndex.meta` then tells it."""
         parts = self.parts
         try:
-            if self._count:
-                parts.append(self._saved(self._builder.build()))
+            if not self._builder.empty:
+                parts.append(self._builder.save(self._new_file()).file.name)
             parts = self._fewer(parts)
             entries = int(self.meta.get("entries", 0)) + self._count
             self.meta = {"format": FORMAT, "parts": parts, "entries": entries, **meta}
@@ -195,10 +198,8 @@ class GrepWriter:
         self._builder, self._count = PartBuilder(), 0
         self._sweep()
 
-    def _saved(self, part: Part) -> str:
-        name = f"{time.time_ns():x}.npy"
-        part.save(self.folder / name)
-        return name
+    def _new_file(self) -> Path:
+        return self.folder / f"{time.time_ns():x}.bits"
 
     def _fewer(self, names: list[str]) -> list[str]:
         """Join the parts that updates left small once there are many of them."""
@@ -206,8 +207,9 @@ class GrepWriter:
         small = [name for name in names if loaded[name].units < UNITS // 2]
         if len(small) <= SMALL_PARTS:
             return names
-        made = [self._saved(joined([loaded[name] for name in group])) for group in _groups(small, loaded)]
-        return [name for name in names if name not in small] + made
+        groups = ([loaded[name] for name in group] for group in _groups(small, loaded))
+        made = [joined(parts, self._new_file()) for parts in groups]
+        return [name for name in names if name not in small] + [part.file.name for part in made]
 
     def _sweep(self) -> None:
         """Files that no index names: parts that were joined, and what a killed run left."""

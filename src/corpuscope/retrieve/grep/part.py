@@ -30,12 +30,14 @@ of three bytes may fold into one (the Kelvin sign)."""
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`bits` is uint8[BITS, units / 8]; unit `u` holds the documents `keys[starts[u]:starts[u + 1]]`.
+    """One in a file: uint8[BITS, width] as it is, eight units to a byte; beside it what each unit holds.
 
-    `spans` int[n, 2] are the first and last units of the documents in several pieces, which have them for themselves.
+    Unit `u` holds the documents `keys[starts[u]:starts[u + 1]]`. `spans` int[n, 2] are the first and last units of the
+    documents in several pieces, which have them for themselves.
     """
 
-    bits: np.ndarray
+    file: Path
+    width: int
     starts: np.ndarray
     keys: np.ndarray
     spans: np.ndarray
@@ -45,31 +47,38 @@ class Part:
         """The bits stay on disk. Raises `OSError` or `ValueError` for a file that is not whole."""
         import numpy as np
 
-        bits = np.load(file, mmap_mode="r")
+        size = file.stat().st_size
+        if not size or size % BITS:
+            raise ValueError(f"{file.name} is cut off")
         with _beside(file).open("rb") as rest:
-            return cls(bits, np.load(rest), np.load(rest), np.load(rest))
+            return cls(file, size // BITS, np.load(rest), np.load(rest), np.load(rest))
 
-    def save(self, file: Path) -> None:
+    @classmethod
+    def save(cls, file: Path, bits: np.ndarray, starts: np.ndarray, keys: np.ndarray, spans: np.ndarray) -> Part:
         """Written under the name it keeps: nobody reads a part before the index names it."""
         import numpy as np
 
         with file.open("wb") as out:
-            np.save(out, self.bits)
+            bits.tofile(out)
             os.fsync(out.fileno())
         with _beside(file).open("wb") as out:
-            for array in (self.starts, self.keys, self.spans):
+            for array in (starts, keys, spans):
                 np.save(out, array)
             os.fsync(out.fileno())
+        return cls(file, bits.shape[1], starts, keys, spans)
 
     @property
     def units(self) -> int:
-        return 8 * int(self.bits.shape[1])
+        return 8 * self.width
 
     def holding(self, wanted: np.ndarray) -> np.ndarray:
         """bool[units]: those that may hold a literal that sets these bits, and all pieces of a document where one may."""
         import numpy as np
 
-        found = np.unpackbits(np.bitwise_and.reduce(self.bits[wanted], axis=0)).view(bool)
+        # Read, not mapped: a mapping counts as this process's memory, and a file cut short under it would kill it.
+        with open(self.file, "rb", buffering=0) as opened:
+            read = b"".join(os.pread(opened.fileno(), self.width, int(row) * self.width) for row in wanted)
+        found = np.unpackbits(np.bitwise_and.reduce(np.frombuffer(read, np.uint8).reshape(-1, self.width))).view(bool)
         if len(self.spans):
             before = np.concatenate(([0], np.cumsum(found)))
             first, last = self.spans[:, 0], self.spans[:, 1]
@@ -86,8 +95,8 @@ class Part:
         return np.concatenate(slices) if slices else self.keys[:0]
 
 
-def joined(parts: Sequence[Part]) -> Part:
-    """Small parts as one; nothing is read of their documents."""
+def joined(parts: Sequence[Part], file: Path) -> Part:
+    """Small parts as one in `file`; nothing is read of their documents."""
     import numpy as np
 
     starts, spans, units, keys = [], [], 0, 0
@@ -97,12 +106,9 @@ def joined(parts: Sequence[Part]) -> Part:
         spans.append(part.spans + units)
         units, keys = units + part.units, keys + len(part.keys)
     starts.append(np.array([keys]))
-    return Part(
-        np.hstack([part.bits for part in parts]),
-        np.concatenate(starts),
-        np.concatenate([part.keys for part in parts]),
-        np.concatenate(spans),
-    )
+    bits = [np.fromfile(part.file, np.uint8).reshape(BITS, -1) for part in parts]
+    every = np.concatenate([part.keys for part in parts])
+    return Part.save(file, np.hstack(bits), np.concatenate(starts), every, np.concatenate(spans))
 
 
 class PartBuilder:
@@ -121,7 +127,11 @@ class PartBuilder:
 
     def has_room(self, size: int) -> bool:
         """Whether a document of so many bytes goes in; into an empty one any does."""
-        return len(self.units) + pieces(size) + 1 <= UNITS or not (self.units or self.short_keys)
+        return len(self.units) + pieces(size) + 1 <= UNITS or self.empty
+
+    @property
+    def empty(self) -> bool:
+        return not (self.units or self.short_keys)
 
     def add(self, key: int, data: bytes) -> None:
         """`data` is the document's UTF-8."""
@@ -136,7 +146,7 @@ class PartBuilder:
             self._close_unit([key])
         self.spans.append((first, len(self.units) - 1))
 
-    def build(self) -> Part:
+    def save(self, file: Path) -> Part:
         import numpy as np
 
         self._close_short()
@@ -144,7 +154,8 @@ class PartBuilder:
         if len(self.units) % 8:
             self.bits[:, used - 1] = np.packbits(self.eight, axis=0)[0]
         sizes = [len(unit) for unit in self.units]
-        return Part(
+        return Part.save(
+            file,
             self.bits[:, :used],
             np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
             np.array([key for unit in self.units for key in unit], dtype=np.int64),

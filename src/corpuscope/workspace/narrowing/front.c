@@ -29,14 +29,13 @@ static int is_rg(char **argv) {
     return strcmp(slash ? slash + 1 : argv[0], "rg") == 0;
 }
 
+/* Returns only when the program cannot be started, as with more arguments than the kernel takes. */
 static void become(char **argv) {
     if (is_rg(argv))
         execv(RIPGREP, argv);
     else
         for (const char *const *grep = greps; *grep; grep++)
             execv(*grep, argv);
-    fprintf(stderr, "%s: the program itself cannot be started\n", argv[0]);
-    _exit(127);
 }
 
 /* Whether grep may be asked to walk folders: the usual `... | grep WORD` is spared the question. */
@@ -117,27 +116,32 @@ static char *answered(int number, size_t *size) {
     return NULL;
 }
 
-int main(int argc, char **argv) {
+/* The arguments that were answered, behind the name of the program; NULL for none. */
+static char **better(char **argv) {
     static char question[MAX_QUESTION];
-    size_t size;
+    size_t size, count = 0;
     int number;
+    if (!worth_asking(argv) || !(size = ask(argv, question)) || (number = connected()) < 0 || !sent(number, question, size))
+        return NULL;
+    char *field = answered(number, &size);
+    for (size_t i = 0; field && i < size; i++)
+        count += field[i] == '\0';
+    char **arguments = field ? calloc(count + 2, sizeof *arguments) : NULL;
+    if (!arguments)
+        return NULL;
+    arguments[0] = argv[0];
+    for (size_t i = 1; i <= count; i++, field += strlen(field) + 1)
+        arguments[i] = field;
+    return arguments;
+}
+
+int main(int argc, char **argv) {
     if (argc < 1)
         return 127;
-    if (!worth_asking(argv) || !(size = ask(argv, question)) || (number = connected()) < 0 || !sent(number, question, size))
-        become(argv);
-    char *answer = answered(number, &size);
-    close(number);
-    if (!answer)
-        become(argv);
-    size_t count = 0;
-    for (size_t i = 0; i < size; i++)
-        count += answer[i] == '\0';
-    char **better = calloc(count + 2, sizeof *better);
-    if (!better)
-        become(argv);
-    better[0] = argv[0];
-    char *field = answer;
-    for (size_t i = 1; i <= count; i++, field += strlen(field) + 1)
-        better[i] = field;
-    become(better);
+    char **arguments = better(argv);
+    if (arguments)
+        become(arguments);
+    become(argv);
+    fprintf(stderr, "%s: the program itself cannot be started\n", argv[0]);
+    return 127;
 }
