@@ -23,18 +23,25 @@ from tests.conftest import MakeCorpus, write_files
 from tests.workspace.searches import HOSTILE, Search, compared, searches, words_of
 
 
-@pytest.fixture(autouse=True)
-def _narrow_wherever_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _narrow_wherever_it_can_be() -> Iterator[None]:
     """Also what most documents have, and with signatures of hardly more than one short document."""
-    monkeypatch.setattr(serving, "WORTHWHILE", 1.0)
-    monkeypatch.setattr(part, "UNIT_BYTES", 100)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(serving, "WORTHWHILE", 1.0)
+        patch.setattr(part, "UNIT_BYTES", 100)
+        yield
+
+
+@pytest.fixture(scope="module")
+def hostile_corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
+    folder = tmp_path_factory.mktemp("hostile")
+    with _corpus(write_files(folder / "source", HOSTILE), folder / "corpus") as corpus:
+        yield corpus
 
 
 @pytest.fixture
-def hostile(make_corpus: MakeCorpus) -> Iterator[Workspace]:
-    corpus = make_corpus(HOSTILE)
-    GrepIndex(corpus).update()
-    with Workspace(corpus, whole=True) as workspace:
+def hostile(hostile_corpus: Corpus) -> Iterator[Workspace]:
+    with Workspace(hostile_corpus, whole=True) as workspace:
         yield workspace
 
 
@@ -76,6 +83,7 @@ PAPERS = (
     "env -i /opt/corpuscope/rg -l needle | sort", "LC_ALL=C grep -rl needle . | sort", "cd names && rg -l needle .. | sort", "mkdir -p /tmp/e && cat crlf.txt > /tmp/e/crlf.txt && rg -l needle /tmp/e /w | sort",
     "mkdir -p /tmp/d && cat app.log > /tmp/d/app.log && rg -l --sort path needle . /tmp/d", "ln -sfn /w /tmp/link && rg -l needle /tmp/link/names | sort", "cd /tmp && rg -l needle /w/names | sort",
     "egrep -r 'needle|none' . | sort", "rg 'needle' -- -none", "rg -- -needle", "rg -e -needle", "rg", "grep", "grep -r", "rg -g", "rg needle nosuchfile", "rg needle /etc/shadow",
+    "rg needle ''", "rg needle nosuch names | sort", "grep -r needle nosuch names | sort", "rg needle names app.log | sort", "grep -r needle ''", "rg needle '' names | sort", "rg needle ./. ././names | sort", "rg needle .//names | sort", "rg needle //w/names", "rg needle /w//names | sort",
 )  # fmt: skip
 """What agents of both papers type (DCI: table of bash patterns, its examples; RISE: its prompt), and what leads astray."""
 

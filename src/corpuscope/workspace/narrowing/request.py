@@ -52,7 +52,7 @@ def root_of(path: str, folder: str, files: Path) -> Root | None:
     while parts[:1] == [".."] and len(start) > 1:
         start, parts = start[:-1], parts[1:]
     whole = [*start, *parts]
-    if whole[:1] != [W.strip("/")] or ".." in whole or not f"{folder}{path}".startswith("/"):
+    if not path or whole[:1] != [W.strip("/")] or ".." in whole or not f"{folder}{path}".startswith("/"):
         return None
     inside = "/".join(whole[1:])
     if not os.path.isdir(files / inside):

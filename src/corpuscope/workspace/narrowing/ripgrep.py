@@ -94,7 +94,9 @@ def narrowed(request: Request, candidates: Candidates, files: Path, some: Iterat
         paths = ["/dev/null"]
     if "-" in paths:
         raise Untouched
-    threads = ["-j1"] if len(paths) <= FEW and not read.threads else []
+    # Only among documents: one thread tells of a path that is not there in other words than several do.
+    alone = len(paths) <= FEW and not read.threads and all(root for _, root in roots)
+    threads = ["-j1"] if alone else []
     patterns = [word for pattern in read.patterns for word in ("-e", pattern)]
     return ["-H", *threads, *read.options, *patterns, "--", *paths]
 
