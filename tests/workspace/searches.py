@@ -83,7 +83,7 @@ def compared(workspace: Workspace, wanted: Sequence[Search], batch: int = 40) ->
 
 def _results(scratch: Path, name: str, search: Search) -> tuple[list[bytes], list[bytes], bytes]:
     out, err, code = ((scratch / f"{name}.{kind}").read_bytes() for kind in ("out", "err", "code"))
-    lines = out.split(b"\n")
+    lines = out.split(b"\n") if search.ordered else out.replace(b"\0", b"\n").split(b"\n")
     # Shells name the line of a script in their own messages, of which there are none here.
     return (lines if search.ordered else sorted(lines)), sorted(err.split(b"\n")), code
 
@@ -159,6 +159,12 @@ def _paths(chance: random.Random, folders: Sequence[str], folder: str) -> list[s
             ["sub", "sub"],
             [".", " ."],
             ["/w/names"],
+            ["sub", "nosuch"],
+            ["nosuch", "."],
+            ["sub", "app.log"],
+            ["sub", ""],
+            [".//sub"],
+            ["//w/sub"],
             ["nosuch"],
             ["app.log"],
             ["/w/app.log", "/w/names"],

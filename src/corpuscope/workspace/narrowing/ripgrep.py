@@ -94,6 +94,8 @@ def narrowed(request: Request, candidates: Candidates, files: Path, some: Iterat
         paths = ["/dev/null"]
     if "-" in paths:
         raise Untouched
+    if len(paths) == 1 and not all(root for _, root in roots):
+        paths.append("/dev/null")  # as alone is searched, and complained of, in another way
     # Only among documents: one thread tells of a path that is not there in other words than several do.
     alone = len(paths) <= FEW and not read.threads and all(root for _, root in roots)
     threads = ["-j1"] if alone else []
@@ -111,9 +113,9 @@ def _read(arguments: tuple[str, ...]) -> _Read:
         elif word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             if name in LONG_VALUES:
-                _option(read, name, value if equals else _value(words))
+                _option(read, f"--{name}", name, value if equals else _value(words))
             elif name in LONG_SWITCHES and not equals:
-                _switch(read, name)
+                _switch(read, f"--{name}", name)
             else:
                 raise Untouched
         elif word.startswith("-") and word != "-":
@@ -127,11 +129,11 @@ def _short(read: _Read, letters: str, words: Iterator[str]) -> None:
     for at, letter in enumerate(letters):
         if letter in VALUES:
             rest = letters[at + 1 :].removeprefix("=")
-            _option(read, VALUES[letter], rest if letters[at + 1 :] else _value(words))
+            _option(read, f"-{letter}", VALUES[letter], rest if letters[at + 1 :] else _value(words))
             return
         if letter not in SWITCHES:
             raise Untouched
-        _switch(read, SWITCHES[letter])
+        _switch(read, f"-{letter}", SWITCHES[letter])
 
 
 def _value(words: Iterator[str]) -> str:
@@ -141,12 +143,12 @@ def _value(words: Iterator[str]) -> str:
     return value
 
 
-def _switch(read: _Read, name: str) -> None:
+def _switch(read: _Read, typed: str, name: str) -> None:
     read.switches.add(name)
-    read.options.append(f"--{name}")
+    read.options.append(typed)  # as it was typed: ripgrep names it so when it complains
 
 
-def _option(read: _Read, name: str, value: str) -> None:
+def _option(read: _Read, typed: str, name: str, value: str) -> None:
     if name == "regexp":
         read.patterns.append(value)
     elif name == "glob":
@@ -163,7 +165,7 @@ def _option(read: _Read, name: str, value: str) -> None:
         if name == "sort" and value not in ("path", "none"):
             raise Untouched
         read.threads |= name == "threads" or name == "sort"
-        read.options.append(f"--{name}={value}")
+        read.options += [typed, value]
 
 
 def _roots(paths: list[str], folder: str, files: Path) -> list[tuple[str, Root | None]]:
