@@ -40,5 +40,5 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing what the tests need ..."
-	@$(BIN)/python -m pip install --quiet --editable '.[bench,claude-code,convert,langchain,parquet]' --group dev
+	@$(BIN)/python -m pip install --quiet --editable '.[bench,bm25s,claude-code,convert,langchain,parquet]' --group dev
 	@touch $@ $(VENV)/.demo

@@ -53,6 +53,9 @@ def index(
     include: Annotated[list[str] | None, typer.Option(help="Only files that match this glob; may be repeated.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="No file that matches this glob; may be repeated.")] = None,
     language: Annotated[str, typer.Option(help="Whose word endings the search folds; `none` folds none.")] = "english",
+    retriever: Annotated[
+        list[str] | None, typer.Option(help="Index for bm25s, too; may be repeated. What is there is kept up to date.")
+    ] = None,
     grep: Annotated[
         bool,
         typer.Option(
@@ -77,7 +80,7 @@ def index(
 
     index_command(
         source, into, format=format, docid_field=docid_field, text_field=text_field, title_field=title_field,
-        include=tuple(include or ()), exclude=tuple(exclude or ()), language=language, grep=grep, skip_bad=skip_bad,
+        include=tuple(include or ()), exclude=tuple(exclude or ()), language=language, grep=grep, retrievers=tuple(retriever or ()), skip_bad=skip_bad,
         report=report, as_json=json,
     )  # fmt: skip
 
@@ -87,6 +90,7 @@ def search(
     corpus: CorpusPath,
     queries: Annotated[list[str], typer.Argument(help="Each is ranked by itself.", metavar="QUERY...")],
     k: Annotated[int, typer.Option("-k", help="Documents for each query.", min=1)] = 10,
+    retriever: Annotated[str, typer.Option(help="bm25 or bm25s.")] = "bm25",
     json: Json = False,
 ) -> None:
     """Rank the corpus for each query.
@@ -97,7 +101,7 @@ def search(
     """
     from .commands.search import search_command
 
-    search_command(corpus, queries, k=k, as_json=json)
+    search_command(corpus, queries, k=k, engine=retriever, as_json=json)
 
 
 @app.command()

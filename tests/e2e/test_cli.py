@@ -128,6 +128,17 @@ def test_shell_works_on_the_whole_corpus_through_its_index(cli: Cli, indexed: Pa
     assert cli("shell", indexed, "--whole", "-c", "touch x 2>/dev/null || echo read-only").stdout == "read-only\n"
 
 
+def test_another_retriever_is_indexed_once_and_kept_up_to_date(cli: Cli, indexed: Path, tmp_path: Path) -> None:
+    cli("index", tmp_path / "docs", "--into", indexed, "--retriever", "bm25s")
+    assert "index bm25s: up to date" in cli("doctor", indexed).stdout
+    (tmp_path / "docs/emu.md").write_text("# Emus\n\nAn emu ran.\n")
+    cli("index", tmp_path / "docs", "--into", indexed)
+    assert "index bm25s: up to date" in cli("doctor", indexed).stdout
+    hits = json.loads(cli("search", indexed, "emu", "--retriever", "bm25s", "--json").stdout)["hits"]
+    assert [hit["path"] for hit in hits] == ["emu.md"]
+    assert "1 documents" in cli("search", indexed, "emu", "--retriever", "bm25s").stdout
+
+
 def test_an_index_without_grep_is_asked_for(cli: Cli, indexed: Path, tmp_path: Path) -> None:
     cli("index", tmp_path / "docs", "--into", "lean.corpus", "--no-grep")
     assert not (tmp_path / "lean.corpus/index/grep").exists()
@@ -198,6 +209,8 @@ ERRORS = [
     (("index", "docs", "--into", "docs"), 2, "is not a corpus"),
     (("index", "docs", "--into", "/proc/nope/c"), 3, "cannot make"),
     (("index", "docs", "--into", "empty", "--include", "*.zzz"), 2, "no documents in docs"),
+    (("search", "my.corpus", "x", "--retriever", "nope"), 2, "there are bm25, bm25s"),
+    (("index", "docs", "--into", "my.corpus", "--retriever", "nope"), 2, "choose from bm25, bm25s"),
     (("search", "missing", "x"), 2, "is not a corpus"),
     (("ask", "my.corpus"), 2, "no question"),
     (("ask", "my.corpus", "x", "--system", "nope"), 2, "rise, rise-bm25"),

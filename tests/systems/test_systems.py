@@ -13,10 +13,16 @@ import corpuscope
 from corpuscope.agent import ANSWER_FORM, StopReason
 from corpuscope.errors import SetupError, UsageError
 from corpuscope.models import Backoff
+from corpuscope.retrieve import engines_of
 from corpuscope.systems import ask, ask_async, load_system, presets
 
 from ..conftest import MakeCorpus
 from ..scripted import ANSWER, ScriptedServer, call
+
+
+def tool_texts(server: ScriptedServer) -> list[str]:
+    return [m["content"] for m in server.requests[-1]["messages"] if m["role"] == "tool"]
+
 
 FILES = {"cats.md": "# Cats\n\nA cat sat.\nIt sat on the mat.\n", "dogs.md": "A dog.\n"}
 SEARCH = {"calls": [call("search", {"queries": ["cat"]})]}
@@ -167,6 +173,18 @@ def test_questions_run_side_by_side(make_corpus: MakeCorpus, tmp_path: Path) -> 
         return [result.stop_reason for result in await asyncio.gather(*runs)]
 
     assert asyncio.run(all_at_once()) == [StopReason.ANSWERED] * 6
+
+
+def test_the_ranking_of_the_paper_bounds_a_run(make_corpus: MakeCorpus, tmp_path: Path) -> None:
+    corpus = make_corpus(FILES)
+    search = {"calls": [call("search", {"queries": ["mats", "mat"]})]}
+    with ScriptedServer([search, ANSWER]) as server:
+        result = ask(corpus, "Where?", system="rise-bm25s", base_url=server.base_url, run=tmp_path / "run")
+    assert result.stop_reason is StopReason.ANSWERED
+    assert engines_of(corpus) == ["bm25s"], "the other is not needed"
+    (seen,) = tool_texts(server)
+    assert "[1] mats: no document holds any of these words" in seen, "it has no stems"
+    assert "[2] mat: 1 documents" in seen
 
 
 def test_grep_bounds_a_run_and_a_run_that_goes_on_has_its_files_again(make_corpus: MakeCorpus, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def words_of(texts: Iterable[str]) -> list[str]:
     return sorted({word for text in texts for word in re.findall(r"\w{2,20}", text)})
 
 
-def compared(workspace: Workspace, wanted: Sequence[Search], batch: int = 40) -> list[str]:
+def compared(workspace: Workspace, wanted: Sequence[Search], batch: int = 5) -> list[str]:
     """What the sandbox's rg and grep print or return otherwise than the programs themselves: one description each."""
     differences = []
     for start in range(0, len(wanted), batch):

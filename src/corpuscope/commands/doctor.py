@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..agent import default_model
 from ..corpus import Corpus
 from ..errors import CorpuscopeError
-from ..retrieve import Bm25, GrepIndex
+from ..retrieve import GrepIndex, engines_of, retriever
 from ..structure import Structured, has_tables
 from ..workspace import bubblewrap, front, ripgrep
 from .progress import progress
@@ -28,7 +28,7 @@ _KEYS = (
     "GROQ_API_KEY",
     "MISTRAL_API_KEY",
 )
-_EXTRAS = {"markitdown": "convert", "pyarrow": "parquet"}
+_EXTRAS = {"bm25s": "bm25s", "markitdown": "convert", "pyarrow": "parquet"}
 
 
 class Check(NamedTuple):
@@ -77,10 +77,8 @@ def _corpus(path: Path, verify: bool) -> Iterator[Check]:
         again = f"run: corpuscope index {source} --into {path}"
         if not corpus.finished:
             yield Check("index", "bad", f"the last index run was cut off or met bad rows; {again}")
-        elif not Bm25(corpus).fresh:
-            yield Check("index", "note", f"behind the manifest; the next search catches up, or {again}")
         else:
-            yield Check("index", "ok", "up to date with the manifest")
+            yield from _engines(corpus, again)
         yield _grep(corpus, again)
         if has_tables(corpus):
             yield _tables(corpus)
@@ -92,6 +90,18 @@ def _corpus(path: Path, verify: bool) -> Iterator[Check]:
             shown = "; ".join(f"{damage.path}: {damage.reason}" for damage in damaged[:5])
             text = f"{len(damaged):,} documents are damaged ({shown}); index into a new folder"
             yield Check("documents", "bad", text) if damaged else Check("documents", "ok", "all as they were indexed")
+
+
+def _engines(corpus: Corpus, again: str) -> Iterator[Check]:
+    for name in engines_of(corpus) or ["bm25"]:
+        title = "index" if name == "bm25" else f"index {name}"
+        try:
+            fresh = retriever(name, corpus).fresh
+        except CorpuscopeError as error:
+            yield Check(title, "note", str(error))
+            continue
+        behind = f"behind the manifest; the next search catches up, or {again}"
+        yield Check(title, "ok" if fresh else "note", "up to date with the manifest" if fresh else behind)
 
 
 def _grep(corpus: Corpus, again: str) -> Check:

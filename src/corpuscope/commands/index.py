@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..api import Corpus
 from ..corpus import Changes, SourceSettings
 from ..errors import Interrupted, SetupError, UsageError
-from ..retrieve import LANGUAGES, Bm25, GrepIndex, follow_ingest
+from ..retrieve import ENGINES, LANGUAGES, GrepIndex, engines_of, follow_ingest, retriever
 from .progress import bring_up_to_date, progress
 
 _SHOWN = 10
@@ -19,10 +20,21 @@ _SHOWN = 10
 
 
 def index_command(
-    source: Path, into: Path, *, language: str, grep: bool, report: Path | None, as_json: bool, **settings: Any
+    source: Path,
+    into: Path,
+    *,
+    language: str,
+    grep: bool,
+    retrievers: Sequence[str],
+    report: Path | None,
+    as_json: bool,
+    **settings: Any,
 ) -> None:
     if language not in LANGUAGES:
         raise UsageError(f"no stemmer for {language!r}; choose one of {', '.join(LANGUAGES)}")
+    for name in retrievers:
+        if name not in ENGINES:
+            raise UsageError(f"there is no retriever {name!r}; choose from {', '.join(ENGINES)}")
     started = time.monotonic()
     try:
         with progress("reading documents") as done:
@@ -37,7 +49,8 @@ def index_command(
                 _write_report(unfinished, report)
         raise
     with corpus:
-        bring_up_to_date([Bm25(corpus), *([GrepIndex(corpus)] if grep else [])])
+        engines = [retriever(name, corpus) for name in dict.fromkeys(["bm25", *engines_of(corpus), *retrievers])]
+        bring_up_to_date([*engines, *([GrepIndex(corpus)] if grep else [])])
         if report:
             _write_report(corpus, report)
         if as_json:

@@ -9,15 +9,16 @@ from pathlib import Path
 from ..api import Corpus
 from ..corpus import Entry
 from ..errors import UsageError
-from ..retrieve import Analysis, Bm25, Hit, Snippet, searchable, snippet_of
+from ..retrieve import Analysis, Hit, Snippet, retriever, searchable, snippet_of
 from ..workspace import clean
 from .progress import bring_up_to_date
 
 
-def search_command(path: Path, queries: Sequence[str], *, k: int, as_json: bool) -> None:
+def search_command(path: Path, queries: Sequence[str], *, k: int, engine: str, as_json: bool) -> None:
     with Corpus.open(path) as corpus:
-        bring_up_to_date([Bm25(corpus)])
-        rankings = corpus.search(*queries, k=k)
+        ranks = retriever(engine, corpus)
+        bring_up_to_date([ranks])
+        rankings = ranks.search(queries, k)
         analysis = Analysis(corpus.language)
         for query, ranking in zip(queries, rankings, strict=True):
             entries = corpus.manifest.find(hit.docid for hit in ranking)

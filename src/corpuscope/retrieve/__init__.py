@@ -3,16 +3,31 @@
 from collections.abc import Callable
 
 from ..corpus import Corpus
+from ..errors import UsageError
 from .analysis import LANGUAGES, Analysis, searchable
 from .bm25 import Bm25, follow_ingest
+from .bm25s import Bm25s
 from .grep import NOTHING, Dialect, GrepIndex, Need, Unreadable, need_of, need_of_literal, one_of
 from .protocol import Hit, Index, Retriever
 from .snippet import Snippet, snippet, snippet_of
 
-ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25}
-"""By the name a system gives."""
+ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25, "bm25s": Bm25s}
+"""By the name that a system or `--retriever` gives. Each is made anew where it was, in `index/NAME`."""
+
+
+def retriever(name: str, corpus: Corpus) -> Retriever:
+    """The engine of that name over a corpus. Raises `UsageError` for one there is not."""
+    if name not in ENGINES:
+        raise UsageError(f"there is no retriever {name!r}: there are {', '.join(ENGINES)}")
+    return ENGINES[name](corpus)
+
+
+def engines_of(corpus: Corpus) -> list[str]:
+    """Names of the engines whose index the corpus has."""
+    return [name for name in ENGINES if (corpus.root / "index" / name).is_dir()]
+
 
 __all__ = [
-    "ENGINES", "LANGUAGES", "NOTHING", "Analysis", "Bm25", "Dialect", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
-    "Unreadable", "follow_ingest", "need_of", "need_of_literal", "one_of", "searchable", "snippet", "snippet_of",
+    "ENGINES", "LANGUAGES", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dialect", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
+    "Unreadable", "engines_of", "follow_ingest", "need_of", "need_of_literal", "one_of", "retriever", "searchable", "snippet", "snippet_of",
 ]  # fmt: skip

@@ -46,7 +46,8 @@ class System(BaseModel):
     """What an agent can look at: the files that `search` or `grep` import (RISE), the whole corpus with DCI's tools, snippets of a ranking
     and documents by their docid (the retrieval agents of both papers), pages of a cached ranking (Pi-Serini), or passages (the trained
     agents)."""
-    retriever: Literal["bm25"] = "bm25"
+    retriever: Literal["bm25", "bm25s"] = "bm25"
+    """What ranks: tantivy's BM25, or the BM25 of the RISE paper."""
     documents: Literal["original", "structured"] = "original"
     """What stands in W: the documents as they are, or with tables of contents (RISE, 3.2)."""
     k: int = Field(default=1000, ge=1)

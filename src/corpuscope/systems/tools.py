@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 
 from ..corpus import Corpus
-from ..retrieve import ENGINES, GrepIndex, Index
+from ..retrieve import GrepIndex, Index, retriever
 from ..structure import Structured
 from ..workspace import (
     Limits,
@@ -75,7 +75,7 @@ def indexes(corpus: Corpus, system: System) -> list[Index]:
     """What has to stand at the corpus's revision before `system` can work. Without an n-gram index grep reads everything."""
     found: list[Index] = []
     if _ranks(system):
-        found.append(ENGINES[system.retriever](corpus))
+        found.append(retriever(system.retriever, corpus))
     grep = GrepIndex(corpus)
     if grep.exists and (system.boundary == "corpus" or _imports_by_grep(system)):
         found.append(grep)
@@ -93,12 +93,12 @@ def _imports_by_grep(system: System) -> bool:
 def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
     if not _ranks(system):
         return {tool.name: tool for tool in (bash_tool(workspace), read_tool(workspace))}
-    retriever = ENGINES[system.retriever](workspace.corpus)
+    engine = retriever(system.retriever, workspace.corpus)
     if system.boundary == "passages":
         from ..agent import grammar_of
 
-        return passage_tools(workspace, retriever, system.k, grammar_of(system.speech or DEFAULT_SPEECH).show)
-    return _BOUNDED[system.boundary](workspace, retriever, system.k)
+        return passage_tools(workspace, engine, system.k, grammar_of(system.speech or DEFAULT_SPEECH).show)
+    return _BOUNDED[system.boundary](workspace, engine, system.k)
 
 
 def _structured(corpus: Corpus, system: System) -> AbstractContextManager[Structured | None]:
