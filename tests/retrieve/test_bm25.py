@@ -194,10 +194,10 @@ def test_an_unknown_language_is_named() -> None:
 def test_a_writer_elsewhere_is_waited_for_and_then_named(
     make_corpus: MakeCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from corpuscope.retrieve import bm25
+    from corpuscope.retrieve import catching_up
 
     corpus = make_corpus(TEXTS)
-    monkeypatch.setattr(bm25, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(catching_up, "LOCK_SECONDS", 0.1)
     with one_at_a_time(corpus.root), pytest.raises(UsageError, match="another corpuscope index is at work"):
         Bm25(corpus).update()
     assert Bm25(corpus).update() == len(TEXTS)

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..corpus import Corpus, one_at_a_time
+from ..corpus import Corpus
 from ..errors import UsageError
 from .analysis import Analysis
 from .bm25_index import Bm25Index, Bm25Writer
+from .catching_up import caught_up
 from .protocol import Hit, Progress
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 256
 """Distinct terms of one query; of a longer one the rarest are kept."""
-
-LOCK_SECONDS = 30.0
-"""How long to wait for another process that is bringing the same index up to date."""
 
 
 class Bm25:
@@ -48,15 +46,7 @@ class Bm25:
         return self.index.meta().get("revision") == self.corpus.revision
 
     def update(self, progress: Progress | None = None) -> int:
-        if not self.corpus.finished:
-            raise UsageError(
-                f"{self.corpus.root} is unfinished (its last index run was cut off or met bad rows); "
-                "run corpuscope index again"
-            )
-        if self.fresh:
-            return 0
-        with one_at_a_time(self.corpus.root, wait=LOCK_SECONDS):
-            return 0 if self.fresh else self._catch_up(progress)
+        return caught_up(self, self.corpus, lambda: self._catch_up(progress))
 
     def _catch_up(self, progress: Progress | None) -> int:
         writer = Bm25Writer(self.index)

@@ -13,8 +13,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..corpus import Corpus, one_at_a_time, open_database, write_whole
-from ..errors import SetupError, UsageError
+from ..corpus import Corpus, open_database, write_whole
+from ..errors import SetupError
+from .catching_up import caught_up
 from .protocol import Hit, Progress
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ K1, B = 1.5, 0.75
 
 COMMIT_EVERY = 2_000
 """Documents; a killed update goes on from there."""
-
-LOCK_SECONDS = 30.0
 
 _KEYS = "keys.npy"
 _SCHEMA = """
@@ -74,15 +73,7 @@ class Bm25s:
         return self.meta().get("revision") == self.corpus.revision
 
     def update(self, progress: Progress | None = None) -> int:
-        if not self.corpus.finished:
-            raise UsageError(
-                f"{self.corpus.root} is unfinished (its last index run was cut off or met bad rows); "
-                "run corpuscope index again"
-            )
-        if self.fresh:
-            return 0
-        with one_at_a_time(self.corpus.root, wait=LOCK_SECONDS):
-            return 0 if self.fresh else self._catch_up(progress)
+        return caught_up(self, self.corpus, lambda: self._catch_up(progress))
 
     def tokens(self, texts: Sequence[str]) -> list[list[str]]:
         """The words of each text, as the library finds them."""

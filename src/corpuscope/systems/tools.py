@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
@@ -77,7 +78,8 @@ def indexes(corpus: Corpus, system: System) -> list[Index]:
     if _ranks(system):
         found.append(retriever(system.retriever, corpus))
     grep = GrepIndex(corpus)
-    if grep.exists and (system.boundary == "corpus" or _imports_by_grep(system)):
+    writable = os.access(corpus.root, os.W_OK)  # where it is not, an index that is behind is done without
+    if grep.exists and writable and (system.boundary == "corpus" or _imports_by_grep(system)):
         found.append(grep)
     return found
 

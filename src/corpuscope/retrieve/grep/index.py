@@ -15,8 +15,9 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...corpus import Corpus, one_at_a_time, write_whole
-from ...errors import SetupError, UsageError
+from ...corpus import Corpus, write_whole
+from ...errors import SetupError
+from ..catching_up import caught_up
 from ..protocol import Progress
 from .grams import rows
 from .part import UNITS, Part, PartBuilder, joined
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 SMALL_PARTS = 8
 """Parts of updates that may stand beside one another before they are joined."""
-
-LOCK_SECONDS = 30.0
-"""How long to wait for another process that is bringing the same index up to date."""
 
 _META = "corpuscope.json"
 
@@ -67,15 +65,7 @@ class GrepIndex:
 
     def update(self, progress: Progress | None = None) -> int:
         """Bring the index to the corpus's revision, from nothing if there is none; returns documents read."""
-        if not self.corpus.finished:
-            raise UsageError(
-                f"{self.corpus.root} is unfinished (its last index run was cut off or met bad rows); "
-                "run corpuscope index again"
-            )
-        if self.fresh:
-            return 0
-        with one_at_a_time(self.corpus.root, wait=LOCK_SECONDS):
-            return 0 if self.fresh else self._catch_up(progress)
+        return caught_up(self, self.corpus, lambda: self._catch_up(progress))
 
     def _catch_up(self, progress: Progress | None) -> int:
         writer = GrepWriter(self)

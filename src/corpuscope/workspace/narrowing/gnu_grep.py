@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...retrieve import Dialect, Need, Unreadable, need_of, need_of_literal, one_of
-from .request import Candidates, Request, Root, Untouched, below, root_of
+from .request import Candidates, Request, Root, Untouched, below, root_of, value_of
 
 DIALECTS: dict[str, Dialect] = {"G": "basic", "E": "extended", "P": "pcre"}
 SWITCHES = "EFGPiywxsnHhloqbTZaIUrRz"
@@ -94,9 +94,9 @@ def _long(read: _Read, word: str, words: Iterator[str]) -> None:
     if name in LONG_SWITCHES and not equals:
         _switch(read, LONG_SWITCHES[name])
     elif name in LONG_VALUES:
-        _option(read, LONG_VALUES[name], value if equals else _value(words))
+        _option(read, LONG_VALUES[name], value if equals else value_of(words))
     elif name in FILTERS:
-        read.filters.append((name, value if equals else _value(words)))
+        read.filters.append((name, value if equals else value_of(words)))
     elif name in LONG_KEPT:
         read.options.append(word)
     else:
@@ -106,18 +106,11 @@ def _long(read: _Read, word: str, words: Iterator[str]) -> None:
 def _short(read: _Read, letters: str, words: Iterator[str]) -> None:
     for at, letter in enumerate(letters):
         if letter in VALUES:
-            _option(read, letter, letters[at + 1 :] or _value(words))
+            _option(read, letter, letters[at + 1 :] or value_of(words))
             return
         if letter not in SWITCHES:
             raise Untouched
         _switch(read, letter)
-
-
-def _value(words: Iterator[str]) -> str:
-    value = next(words, None)
-    if value is None:
-        raise Untouched
-    return value
 
 
 def _switch(read: _Read, letter: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +65,14 @@ def below(root: Root, paths: Iterable[str]) -> list[str]:
     prefix = root.prefix
     found = [path[len(prefix) :] for path in paths if path.startswith(prefix)]
     return [root.printed + path for path in sorted(found, key=lambda path: path.split("/"))]
+
+
+def value_of(words: Iterator[str]) -> str:
+    """The value behind an option. Raises `Untouched` where there is none."""
+    value = next(words, None)
+    if value is None:
+        raise Untouched
+    return value
 
 
 def within_limits(arguments: Sequence[str]) -> bool:

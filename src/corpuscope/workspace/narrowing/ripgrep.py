@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...retrieve import Dialect, Need, Unreadable, need_of, need_of_literal, one_of
 from .globs import Filter, Unclear, visits
-from .request import Candidates, Request, Root, Untouched, below, root_of
+from .request import Candidates, Request, Root, Untouched, below, root_of, value_of
 
 VALUES = {
     "A": "after-context", "B": "before-context", "C": "context", "M": "max-columns", "T": "type-not", "d": "max-depth",
@@ -113,7 +113,7 @@ def _read(arguments: tuple[str, ...]) -> _Read:
         elif word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             if name in LONG_VALUES:
-                _option(read, f"--{name}", name, value if equals else _value(words))
+                _option(read, f"--{name}", name, value if equals else value_of(words))
             elif name in LONG_SWITCHES and not equals:
                 _switch(read, f"--{name}", name)
             else:
@@ -129,18 +129,11 @@ def _short(read: _Read, letters: str, words: Iterator[str]) -> None:
     for at, letter in enumerate(letters):
         if letter in VALUES:
             rest = letters[at + 1 :].removeprefix("=")
-            _option(read, f"-{letter}", VALUES[letter], rest if letters[at + 1 :] else _value(words))
+            _option(read, f"-{letter}", VALUES[letter], rest if letters[at + 1 :] else value_of(words))
             return
         if letter not in SWITCHES:
             raise Untouched
         _switch(read, f"-{letter}", SWITCHES[letter])
-
-
-def _value(words: Iterator[str]) -> str:
-    value = next(words, None)
-    if value is None:
-        raise Untouched
-    return value
 
 
 def _switch(read: _Read, typed: str, name: str) -> None:
