@@ -90,7 +90,7 @@ def search(
     corpus: CorpusPath,
     queries: Annotated[list[str], typer.Argument(help="Each is ranked by itself.", metavar="QUERY...")],
     k: Annotated[int, typer.Option("-k", help="Documents for each query.", min=1)] = 10,
-    retriever: Annotated[str, typer.Option(help="bm25 or bm25s.")] = "bm25",
+    retriever: Annotated[str, typer.Option(help="bm25, bm25s, or several joined by +.")] = "bm25",
     json: Json = False,
 ) -> None:
     """Rank the corpus for each query.

@@ -210,7 +210,7 @@ ERRORS = [
     (("index", "docs", "--into", "/proc/nope/c"), 3, "cannot make"),
     (("index", "docs", "--into", "empty", "--include", "*.zzz"), 2, "no documents in docs"),
     (("search", "my.corpus", "x", "--retriever", "nope"), 2, "there are bm25, bm25s"),
-    (("index", "docs", "--into", "my.corpus", "--retriever", "nope"), 2, "choose from bm25, bm25s"),
+    (("index", "docs", "--into", "my.corpus", "--retriever", "nope"), 2, "there are bm25, bm25s"),
     (("search", "missing", "x"), 2, "is not a corpus"),
     (("ask", "my.corpus"), 2, "no question"),
     (("ask", "my.corpus", "x", "--system", "nope"), 2, "rise, rise-bm25"),

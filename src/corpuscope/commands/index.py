@@ -12,7 +12,7 @@ from typing import Any
 from ..api import Corpus
 from ..corpus import Changes, SourceSettings
 from ..errors import Interrupted, SetupError, UsageError
-from ..retrieve import ENGINES, LANGUAGES, GrepIndex, engines_of, follow_ingest, retriever
+from ..retrieve import LANGUAGES, GrepIndex, engines_of, follow_ingest, parts_of, retriever
 from .progress import bring_up_to_date, progress
 
 _SHOWN = 10
@@ -32,9 +32,7 @@ def index_command(
 ) -> None:
     if language not in LANGUAGES:
         raise UsageError(f"no stemmer for {language!r}; choose one of {', '.join(LANGUAGES)}")
-    for name in retrievers:
-        if name not in ENGINES:
-            raise UsageError(f"there is no retriever {name!r}; choose from {', '.join(ENGINES)}")
+    wanted = [part for name in retrievers for part in parts_of(name)]
     started = time.monotonic()
     try:
         with progress("reading documents") as done:
@@ -49,7 +47,7 @@ def index_command(
                 _write_report(unfinished, report)
         raise
     with corpus:
-        engines = [retriever(name, corpus) for name in dict.fromkeys(["bm25", *engines_of(corpus), *retrievers])]
+        engines = [retriever(name, corpus) for name in dict.fromkeys(["bm25", *engines_of(corpus), *wanted])]
         bring_up_to_date([*engines, *([GrepIndex(corpus)] if grep else [])])
         if report:
             _write_report(corpus, report)

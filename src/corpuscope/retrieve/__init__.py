@@ -7,6 +7,7 @@ from ..errors import UsageError
 from .analysis import LANGUAGES, Analysis, searchable
 from .bm25 import Bm25, follow_ingest
 from .bm25s import Bm25s
+from .fused import Fused
 from .grep import NOTHING, Dialect, GrepIndex, Need, Unreadable, need_of, need_of_literal, one_of
 from .protocol import Hit, Index, Retriever
 from .snippet import Snippet, snippet, snippet_of
@@ -16,10 +17,20 @@ ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25, "bm25s": Bm25
 
 
 def retriever(name: str, corpus: Corpus) -> Retriever:
-    """The engine of that name over a corpus. Raises `UsageError` for one there is not."""
-    if name not in ENGINES:
-        raise UsageError(f"there is no retriever {name!r}: there are {', '.join(ENGINES)}")
-    return ENGINES[name](corpus)
+    """The engine of that name over a corpus, or several joined by `+`. Raises `UsageError` for one there is not."""
+    engines = [ENGINES[part](corpus) for part in parts_of(name)]
+    return engines[0] if len(engines) == 1 else Fused(engines)
+
+
+def parts_of(name: str) -> list[str]:
+    """The engines that a retriever's name joins. Raises `UsageError` for one there is not."""
+    parts = name.split("+")
+    for part in parts:
+        if part not in ENGINES:
+            raise UsageError(f"there is no retriever {part!r}: there are {', '.join(ENGINES)}, and several joined by +")
+    if len(set(parts)) < len(parts):
+        raise UsageError(f"the retriever {name!r} names one engine twice")
+    return parts
 
 
 def engines_of(corpus: Corpus) -> list[str]:
@@ -28,6 +39,6 @@ def engines_of(corpus: Corpus) -> list[str]:
 
 
 __all__ = [
-    "ENGINES", "LANGUAGES", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dialect", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
-    "Unreadable", "engines_of", "follow_ingest", "need_of", "need_of_literal", "one_of", "retriever", "searchable", "snippet", "snippet_of",
+    "ENGINES", "LANGUAGES", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dialect", "Fused", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
+    "Unreadable", "engines_of", "follow_ingest", "need_of", "need_of_literal", "one_of", "parts_of", "retriever", "searchable", "snippet", "snippet_of",
 ]  # fmt: skip

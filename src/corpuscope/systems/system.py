@@ -7,11 +7,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ..agent import ANSWER_FORM, RANKING_FORM, Budget
 from ..corpus import Corpus
 from ..errors import UsageError
+from ..retrieve import parts_of
 from ..structure import has_tables
 
 Task = Literal["answer", "ranking"]
@@ -46,8 +47,8 @@ class System(BaseModel):
     """What an agent can look at: the files that `search` or `grep` import (RISE), the whole corpus with DCI's tools, snippets of a ranking
     and documents by their docid (the retrieval agents of both papers), pages of a cached ranking (Pi-Serini), or passages (the trained
     agents)."""
-    retriever: Literal["bm25", "bm25s"] = "bm25"
-    """What ranks: tantivy's BM25, or the BM25 of the RISE paper."""
+    retriever: str = "bm25"
+    """What ranks: `bm25` (tantivy's), `bm25s` (the RISE paper's), or several joined by `+` (reciprocal rank fusion)."""
     documents: Literal["original", "structured"] = "original"
     """What stands in W: the documents as they are, or with tables of contents (RISE, 3.2)."""
     k: int = Field(default=1000, ge=1)
@@ -87,6 +88,15 @@ class System(BaseModel):
         if chosen is not None and chosen not in self.tasks:
             raise UsageError(f"system {self.name} does {' and '.join(self.tasks)}; choose another for --task {chosen}")
         return chosen or self.tasks[0]
+
+    @field_validator("retriever")
+    @classmethod
+    def _is_there(cls, name: str) -> str:
+        try:
+            parts_of(name)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        return name
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
