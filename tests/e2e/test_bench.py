@@ -40,6 +40,7 @@ def test_datasets_are_listed_and_shown(cli: Cli) -> None:
     assert cli("bench", "datasets", "hide", check=False).returncode == 2
 
 
+@pytest.mark.slow
 def test_from_a_dataset_to_a_report(cli: Cli, colours: Path) -> None:
     assert "12 questions: all documents are there" in cli("bench", "check", "d.jsonl", "--corpus", "c").stdout
     with Colours() as server:

@@ -21,6 +21,7 @@
 #define RIPGREPRC "/opt/corpuscope/ripgreprc"
 #define MAX_QUESTION (1 << 17)
 #define PATIENCE 10 /* seconds */
+#define MANY 64     /* arguments: they name files */
 
 static const char *const greps[] = {"/usr/bin/grep", "/bin/grep", NULL};
 
@@ -46,10 +47,30 @@ static int may_recurse(char **argv) {
     return 0;
 }
 
-static int worth_asking(char **argv) {
+static int is_a(const char *path, mode_t kind) {
+    struct stat found;
+    return stat(path, &found) == 0 && (found.st_mode & S_IFMT) == kind;
+}
+
+static int input_may_be_searched(void) {
+    struct stat input;
+    return fstat(0, &input) == 0 && (S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode));
+}
+
+/* Whether rg looks at files that are named, or at its input, and walks no folder: then there is nothing to narrow. */
+static int walks_nothing(int argc, char **argv) {
+    if (argc > MANY)
+        return 1;
+    for (int i = 1; i < argc; i++)
+        if (argv[i][0] != '-' && is_a(argv[i], S_IFDIR))
+            return 0;
+    return input_may_be_searched() || (argc > 2 && argv[argc - 1][0] != '-' && is_a(argv[argc - 1], S_IFREG));
+}
+
+static int worth_asking(int argc, char **argv) {
     const char *config = getenv("RIPGREP_CONFIG_PATH");
     if (is_rg(argv))
-        return config && strcmp(config, RIPGREPRC) == 0;
+        return config && strcmp(config, RIPGREPRC) == 0 && !walks_nothing(argc, argv);
     return !getenv("POSIXLY_CORRECT") && may_recurse(argv);
 }
 
@@ -63,12 +84,10 @@ static int add(char *question, size_t *size, const char *field) {
 }
 
 static size_t ask(char **argv, char *question) {
-    struct stat input;
     char folder[4096];
     size_t size = 0;
-    int readable = fstat(0, &input) == 0 && (S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode));
     if (!getcwd(folder, sizeof folder) || !add(question, &size, is_rg(argv) ? "rg" : "grep") ||
-        !add(question, &size, folder) || !add(question, &size, readable ? "readable" : ""))
+        !add(question, &size, folder) || !add(question, &size, input_may_be_searched() ? "readable" : ""))
         return 0;
     for (int i = 1; argv[i]; i++)
         if (!add(question, &size, argv[i]))
@@ -80,11 +99,11 @@ static int connected(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = SOCKET};
     struct timeval patience = {.tv_sec = PATIENCE};
     int number = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (number < 0 || connect(number, (struct sockaddr *)&address, sizeof address) < 0)
+    if (number < 0)
         return -1;
     setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    return number;
+    return connect(number, (struct sockaddr *)&address, sizeof address) < 0 ? -1 : number;
 }
 
 static int sent(int number, const char *data, size_t size) {
@@ -117,11 +136,11 @@ static char *answered(int number, size_t *size) {
 }
 
 /* The arguments that were answered, behind the name of the program; NULL for none. */
-static char **better(char **argv) {
+static char **better(int argc, char **argv) {
     static char question[MAX_QUESTION];
     size_t size, count = 0;
     int number;
-    if (!worth_asking(argv) || !(size = ask(argv, question)) || (number = connected()) < 0 || !sent(number, question, size))
+    if (!worth_asking(argc, argv) || !(size = ask(argv, question)) || (number = connected()) < 0 || !sent(number, question, size))
         return NULL;
     char *field = answered(number, &size);
     for (size_t i = 0; field && i < size; i++)
@@ -138,7 +157,7 @@ static char **better(char **argv) {
 int main(int argc, char **argv) {
     if (argc < 1)
         return 127;
-    char **arguments = better(argv);
+    char **arguments = better(argc, argv);
     if (arguments)
         become(arguments);
     become(argv);
