@@ -201,6 +201,13 @@ def test_without_an_index_or_a_listener_the_programs_run_as_they_are(make_corpus
         workspace.narrowing = None
 
 
+def test_a_pattern_of_hundreds_of_literals_is_left_to_the_program(hostile: Workspace) -> None:
+    assert hostile.narrowing
+    few, many = ("|".join(f"word{n}" for n in range(count)) for count in (256, 257))
+    assert hostile.narrowing.answer(question("rg", "/w", "", few)) != []
+    assert hostile.narrowing.answer(question("rg", "/w", "", many)) == []
+
+
 def test_what_most_documents_have_is_left_to_the_program(hostile: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "WORTHWHILE", 0.25)
     assert hostile.narrowing

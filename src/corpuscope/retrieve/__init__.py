@@ -8,7 +8,7 @@ from .analysis import LANGUAGES, Analysis, searchable
 from .bm25 import Bm25, follow_ingest
 from .bm25s import Bm25s
 from .fused import Fused
-from .grep import NOTHING, Dialect, GrepIndex, Need, Unreadable, need_of, need_of_literal, one_of
+from .grep import NOTHING, Dialect, GrepIndex, Need, Unreadable, literals, need_of, need_of_literal, one_of
 from .protocol import Hit, Index, Retriever
 from .snippet import Snippet, snippet, snippet_of
 
@@ -40,5 +40,5 @@ def engines_of(corpus: Corpus) -> list[str]:
 
 __all__ = [
     "ENGINES", "LANGUAGES", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dialect", "Fused", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
-    "Unreadable", "engines_of", "follow_ingest", "need_of", "need_of_literal", "one_of", "parts_of", "retriever", "searchable", "snippet", "snippet_of",
+    "Unreadable", "engines_of", "follow_ingest", "literals", "need_of", "need_of_literal", "one_of", "parts_of", "retriever", "searchable", "snippet", "snippet_of",
 ]  # fmt: skip

@@ -82,6 +82,11 @@ def need_of_literal(text: str) -> Need:
     return _chain([_one(_letter(char)) for char in text]).need
 
 
+def literals(need: Need) -> int:
+    """How many are asked for, which is what answering costs."""
+    return 1 if isinstance(need, Holds) else sum(map(literals, need.needs))
+
+
 def one_of(needs: Iterable[Need]) -> Need:
     """Of several patterns one matches."""
     found = tuple(dict.fromkeys(needs))

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from ...corpus import Corpus
-from ...retrieve import NOTHING, GrepIndex, Need
+from ...retrieve import NOTHING, GrepIndex, Need, literals
 from . import gnu_grep, ripgrep
 from .request import Request, Untouched, within_limits
 
@@ -29,6 +29,9 @@ PATIENCE = 1.0
 
 WORTHWHILE = 0.25
 """Share of the documents above which the real program walks them all as fast."""
+
+MAX_LITERALS = 256
+"""Asked of the index for one command: some 100 ms at a million documents."""
 
 LOOKED_AT = 20_000
 """Documents among which one is sought that a filter lets through."""
@@ -70,7 +73,8 @@ class Narrowing:
         return arguments if within_limits(arguments) else []
 
     def _candidates(self, need: Need) -> list[str]:
-        keys = None if need == NOTHING else self.index.candidates(need)
+        answerable = need != NOTHING and literals(need) <= MAX_LITERALS
+        keys = self.index.candidates(need) if answerable else None
         if keys is None or len(keys) > max(WORTHWHILE * self.index.documents, 1):
             raise Untouched
         return self.index.paths(keys)
