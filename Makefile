@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BUILT_FROM := pyproject.toml hatch_build.py src/corpuscope/workspace/narrowing/front.c
 
 .PHONY: demo test test-slow test-all lint bench clean
 
@@ -34,11 +35,11 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.demo: pyproject.toml | $(BIN)/python
+$(VENV)/.demo: $(BUILT_FROM) | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.dev: $(BUILT_FROM) | $(BIN)/python
 	@echo "Installing what the tests need ..."
 	@$(BIN)/python -m pip install --quiet --editable '.[bench,bm25s,claude-code,convert,langchain,parquet]' --group dev
 	@touch $@ $(VENV)/.demo

@@ -140,6 +140,14 @@ def test_structured_documents_come_with_their_tables_and_the_lines_they_have_the
         assert "Table of Contents" in text and text.splitlines()[number - 1] == "Rocinante is one."
 
 
+def test_a_document_that_has_just_gone_is_not_the_patterns_fault(make_corpus: MakeCorpus) -> None:
+    corpus = make_corpus(FILES)
+    GrepIndex(corpus).update()
+    (corpus.store.root / "one.md").unlink()
+    with open_workspace(corpus, load_system("rise-grep")) as (workspace, tools):
+        assert Desk(workspace, tools)(pattern="Rocinante").data["queries"][0]["paths"] == ["many.md", "long.md"]
+
+
 def test_parallel_calls_agree_on_who_brought_a_file(desk: Desk) -> None:
     async def both() -> list[Observation]:
         return await asyncio.gather(*(desk.tools["grep"].call({"pattern": "Rocinante"}) for _ in range(4)))

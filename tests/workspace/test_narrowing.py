@@ -201,6 +201,18 @@ def test_without_an_index_or_a_listener_the_programs_run_as_they_are(make_corpus
         workspace.narrowing = None
 
 
+def test_where_no_socket_can_be_the_programs_read_everything(
+    hostile_corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no sockets on this file system")
+
+    monkeypatch.setattr(serving, "_listening", refuse)
+    with Workspace(hostile_corpus, whole=True) as workspace:
+        assert workspace.narrowing is None
+        assert execute(workspace.sandbox, "rg -l NeedleAcross", 20).output == b"straddling.txt\n"
+
+
 def test_a_pattern_of_hundreds_of_literals_is_left_to_the_program(hostile: Workspace) -> None:
     assert hostile.narrowing
     few, many = ("|".join(f"word{n}" for n in range(count)) for count in (256, 257))

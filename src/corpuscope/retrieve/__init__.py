@@ -13,7 +13,7 @@ from .protocol import Hit, Index, Retriever
 from .snippet import Snippet, snippet, snippet_of
 
 ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25, "bm25s": Bm25s}
-"""By the name that a system or `--retriever` gives. Each is made anew where it was, in `index/NAME`."""
+"""By the name that a system or `--retriever` gives. Each keeps its index in `index/NAME`."""
 
 
 def retriever(name: str, corpus: Corpus) -> Retriever:
@@ -39,6 +39,6 @@ def engines_of(corpus: Corpus) -> list[str]:
 
 
 __all__ = [
-    "ENGINES", "LANGUAGES", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dialect", "Fused", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
+    "LANGUAGES", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dialect", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
     "Unreadable", "engines_of", "follow_ingest", "literals", "need_of", "need_of_literal", "one_of", "parts_of", "retriever", "searchable", "snippet", "snippet_of",
 ]  # fmt: skip

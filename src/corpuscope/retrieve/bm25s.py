@@ -115,7 +115,9 @@ class Bm25s:
         if not self.meta() and (self.folder / "corpuscope.json").exists():  # of another language or format
             shutil.rmtree(self.folder)
             self.folder.mkdir()
-        db = open_database(self.folder / "tokens.sqlite", _SCHEMA, "delete its folder and index again")
+        db = open_database(
+            self.folder / f"tokens-{self.corpus.language}.sqlite", _SCHEMA, "delete its folder and index again"
+        )
         try:
             count = self._read(db, progress)
             self._compute(db)

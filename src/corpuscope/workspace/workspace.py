@@ -56,7 +56,7 @@ class Workspace:
             corpus.store.copy_always()
             if structured:
                 structured.store.copy_always()
-        self.narrowing = Narrowing(corpus.root, self.root) if whole and front() and GrepIndex(corpus).exists else None
+        self.narrowing = _narrowing(corpus, self.root) if whole else None
         self.sandbox = Sandbox(
             self.path,
             self.scratch,
@@ -144,6 +144,16 @@ class Workspace:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _narrowing(corpus: Corpus, folder: Path) -> Narrowing | None:
+    """What answers `rg` and `grep -r` from the index; None where there is none, or no socket can be: they then read everything."""
+    if not front() or not GrepIndex(corpus).exists:
+        return None
+    try:
+        return Narrowing(corpus.root, folder)
+    except OSError:
+        return None
 
 
 def _leads_out(path: str) -> bool:

@@ -42,6 +42,7 @@ class GrepIndex:
         self.corpus = corpus
         self.folder = corpus.root / "index" / self.name
         self._parts: list[Part] = []
+        self._entries = 0
         self._revision = -1
 
     @property
@@ -101,7 +102,7 @@ class GrepIndex:
     @property
     def documents(self) -> int:
         """How many it was told of; more than there are where some changed or went."""
-        return int(self.meta().get("entries", 0))
+        return self._entries if self._opened() else int(self.meta().get("entries", 0))
 
     def paths(self, keys: np.ndarray) -> list[str]:
         """Of the documents that are there now."""
@@ -119,7 +120,7 @@ class GrepIndex:
                 raise SetupError(
                     f"cannot read the index in {self.folder} ({error}); delete that folder and index again"
                 ) from error
-            self._revision = revision
+            self._entries, self._revision = int(meta["entries"]), revision
         return True
 
 
@@ -176,7 +177,8 @@ class GrepWriter:
         try:
             if not self._builder.empty:
                 parts.append(self._builder.save(self._new_file()).file.name)
-            parts = self._fewer(parts)
+            if "key" not in meta:  # the last of an update: parts in the middle of a long build are full
+                parts = self._fewer(parts)
             entries = int(self.meta.get("entries", 0)) + self._count
             self.meta = {"format": FORMAT, "parts": parts, "entries": entries, **meta}
             write_whole(self.folder / _META, json.dumps(self.meta))

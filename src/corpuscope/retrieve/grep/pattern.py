@@ -311,8 +311,8 @@ class _Reader:
             if self.text.startswith("*", self.at) and not self.posix:
                 raise Unreadable("a PCRE verb")
             return self._inside(depth)
-        if _LOOK.match(self.text, self.at) and self.dialect == "pcre":
-            self.at = _LOOK.match(self.text, self.at).end()  # type: ignore[union-attr]
+        if self.dialect == "pcre" and (look := _LOOK.match(self.text, self.at)):
+            self.at = look.end()
             self._inside(depth)
             return _NOTHING
         if flags := _FLAGS[self.dialect].match(self.text, self.at):
@@ -390,7 +390,7 @@ class _Reader:
         negated = self.text.startswith("^", self.at)
         self.at += negated
         members: list[str | None] = []
-        while not (self._sees_closing() and members):
+        while not (members and self.text.startswith("]", self.at)):
             members += self._members(depth, first=not members)
         self.at += 1
         letters = {_letter(char) if char else None for char in members}
@@ -398,9 +398,6 @@ class _Reader:
             return _OPAQUE
         # One form of each is enough, for both cases fold into it.
         return _one(frozenset(fold(char).decode() for char in members if char))
-
-    def _sees_closing(self) -> bool:
-        return self.text.startswith("]", self.at)
 
     def _members(self, depth: int, *, first: bool) -> list[str | None]:
         """What stands next in a set: characters, or None for those that are too many."""
@@ -441,7 +438,7 @@ class _Reader:
         if not self.text.startswith("[", self.at):
             return False
         kind = self.text[self.at + 1 : self.at + 2]
-        if kind in (":", ".", "=") and kind:
+        if kind in (":", ".", "="):
             end = self.text.find(f"{kind}]", self.at + 2)
             if end < 0:
                 raise Unreadable("a class that does not end")

@@ -38,14 +38,17 @@ LOOKED_AT = 20_000
 
 
 class Narrowing:
-    """A thread that listens on a socket in `folder`, over the documents of the corpus at `root`, until it is closed."""
+    """A thread that listens on a socket in `folder`, over the documents of the corpus at `root`, until it is closed.
+
+    Raises `OSError` where there can be no socket.
+    """
 
     def __init__(self, root: Path, folder: Path) -> None:
+        self._listening = _listening(folder / SOCKET)
         self.corpus = Corpus.open(root)
         self.index = GrepIndex(self.corpus)
         self.narrowed = 0
         """Commands that were."""
-        self._listening = _listening(folder / SOCKET)
         self._thread = threading.Thread(target=self._serve, name="corpuscope-grep", daemon=True)
         self._thread.start()
 

@@ -98,8 +98,9 @@ def _counting(arguments: ImportGrepArguments, k: int) -> str:
     turned = r"""sed -E 's/^\.\/(.*)\x00([0-9]+)$/\2\t\1/'"""
     return (
         f"at=$(mktemp -d) && set -o pipefail; {command} 2> $at/said | {turned} > $at/found; code=$?; "
-        f"if [ $code -gt 1 ]; then cat $at/said; else wc -l < $at/found; sort -k1,1nr -k2 $at/found | head -n {CONSIDERED * k}; "
-        "fi; rm -r $at; exit $code"
+        # Without a word said it is a document that has just left the corpus, not the pattern.
+        f"if [ $code -gt 1 ] && [ -s $at/said ]; then cat $at/said; else code=0; wc -l < $at/found; "
+        f"sort -k1,1nr -k2 $at/found | head -n {CONSIDERED * k}; fi; rm -r $at; exit $code"
     )
 
 
@@ -109,7 +110,7 @@ def _imported(workspace: Workspace, arguments: ImportGrepArguments, outcome: Out
         raise ToolError(
             f"stopped: {outcome.stopped}; give a pattern with a longer literal in it, or search for words instead"
         )
-    if outcome.exit_code not in (0, 1):
+    if outcome.exit_code:
         raise ToolError(f"{' '.join(clean(text.encode()).split())[:600]}; repair the pattern, or set literal to true")
     count, *rows = text.rstrip("\n").split("\n")
     best = _ranked(workspace, rows)[:k]
