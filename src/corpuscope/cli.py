@@ -53,6 +53,10 @@ def index(
     include: Annotated[list[str] | None, typer.Option(help="Only files that match this glob; may be repeated.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="No file that matches this glob; may be repeated.")] = None,
     language: Annotated[str, typer.Option(help="Whose word endings the search folds; `none` folds none.")] = "english",
+    packed: Annotated[
+        bool,
+        typer.Option("--packed", help="No file for each document: for millions of short ones. Asked of a new corpus."),
+    ] = False,
     retriever: Annotated[
         list[str] | None, typer.Option(help="Index for bm25s, too; may be repeated. What is there is kept up to date.")
     ] = None,
@@ -80,7 +84,7 @@ def index(
 
     index_command(
         source, into, format=format, docid_field=docid_field, text_field=text_field, title_field=title_field,
-        include=tuple(include or ()), exclude=tuple(exclude or ()), language=language, grep=grep, retrievers=tuple(retriever or ()), skip_bad=skip_bad,
+        include=tuple(include or ()), exclude=tuple(exclude or ()), language=language, packed=packed, grep=grep, retrievers=tuple(retriever or ()), skip_bad=skip_bad,
         report=report, as_json=json,
     )  # fmt: skip
 

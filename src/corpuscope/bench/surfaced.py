@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..agent import Event
-from ..corpus import Corpus
+from ..corpus import Corpus, Place
 from .question import Question
 
 READERS = re.compile(r"\b(sed|cat|head|tail|awk|nl|less|more|cut|fold)\b")
@@ -34,6 +34,13 @@ class Gold:
     path: str
     text: str
     evidence: tuple[str, ...]
+    place: Place | None = None
+    """Where it stands in the shards of a packed corpus."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names under which it can have been looked at."""
+        return (self.path, self.place.shard) if self.place else (self.path,)
 
 
 def gold_documents(question: Question, corpus: Corpus) -> list[Gold]:
@@ -45,7 +52,8 @@ def gold_documents(question: Question, corpus: Corpus) -> list[Gold]:
             text = corpus.store.read(entry.path).decode()
             lines = text.split("\n")
             told = [line for e in question.evidence if e.docid == docid for line in lines[e.first - 1 : e.last]]
-            found.append(Gold(docid, entry.path, text, tuple(line.strip() for line in told if line.strip())))
+            place = next(iter(corpus.packs.places([entry.path])), None) if corpus.packs else None
+            found.append(Gold(docid, entry.path, text, tuple(line.strip() for line in told if line.strip()), place))
     return found
 
 
@@ -78,6 +86,9 @@ def _shown(name: str, text: str, data: Mapping[str, Any], document: Gold) -> Ite
         yield from _previews(data, document)
     elif data.get("docid") == document.docid or data.get("path") == document.path:
         yield _read(text, document)
+    elif name == "read" and document.place and data.get("path") == document.place.shard:
+        if data["first"] < document.place.line + document.place.lines and document.place.line <= data["last"]:
+            yield _read(text, document)
     elif name in ("bash", "grep"):
         yield from _printed(text, str(data.get("command", "")), document)
 
@@ -102,26 +113,38 @@ def _holds_evidence(text: str, document: Gold) -> bool:
 
 def _printed(text: str, command: str, document: Gold) -> Iterator[int | None]:
     """What a command printed: lines of grep are candidates one by one, what a reader prints is one span."""
-    if document.path not in text and document.path not in command:
+    if not any(name in text or name in command for name in document.files):
         return
     lines = text.split("\n")
-    prefixed = [match[1] for line in lines if (match := _match_line(line, document.path))]
+    prefixed = [shown for line in lines if (shown := _match_line(line, document)) is not None]
     if prefixed:
         yield from map(len, prefixed)
         return
     bare = [_without_number(line) for line in lines]
     inside = [line for line in bare if len(line.strip()) >= TELLING and line.strip() in document.text]
-    if document.path not in command or not inside:
-        yield None
+    if not any(name in command for name in document.files) or not inside:
+        if document.path in text or document.path in command:
+            yield None
     elif READERS.search(command.split("|")[0]):
         yield sum(len(line) + 1 for line in inside) if _holds_evidence("\n".join(inside), document) else None
     else:
         yield from map(len, inside)
 
 
-def _match_line(line: str, path: str) -> re.Match[str] | None:
-    """A line that grep or rg print with the file's name, and what stands behind name and number."""
-    return re.match(rf"(?:\./|/w/)?{re.escape(path)}[:-](?:\d+[:-])?(.*)", line)
+def _match_line(line: str, document: Gold) -> str | None:
+    """What stands behind name and number in a line of the document that grep or rg print with its file's name."""
+    for name in document.files:
+        match = re.match(rf"(?:\./|/w/)?{re.escape(name)}[:-](?:(\d+)[:-])?(.*)", line)
+        if match and (name == document.path or _is_inside(match, document)):
+            return match[2]
+    return None
+
+
+def _is_inside(match: re.Match[str], document: Gold) -> bool:
+    """Whether a line of a shard is the document's: by its number, else by what it says."""
+    if match[1] and document.place:
+        return document.place.line <= int(match[1]) < document.place.line + document.place.lines
+    return len(match[2].strip()) >= TELLING and match[2].strip() in document.text
 
 
 def _without_number(line: str) -> str:

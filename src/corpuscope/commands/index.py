@@ -24,6 +24,7 @@ def index_command(
     into: Path,
     *,
     language: str,
+    packed: bool,
     grep: bool,
     retrievers: Sequence[str],
     report: Path | None,
@@ -37,7 +38,13 @@ def index_command(
     try:
         with progress("reading documents") as done:
             corpus, changes = Corpus.build(
-                source, into, SourceSettings(**settings), language=language, progress=done, following=follow_ingest
+                source,
+                into,
+                SourceSettings(**settings),
+                language=language,
+                packed=packed,
+                progress=done,
+                following=follow_ingest,
             )
     except KeyboardInterrupt:
         raise Interrupted("interrupted; what is done is kept, run the same command again to go on") from None

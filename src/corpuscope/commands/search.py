@@ -9,7 +9,7 @@ from pathlib import Path
 from ..api import Corpus
 from ..corpus import Entry
 from ..errors import UsageError
-from ..retrieve import Analysis, Hit, Snippet, retriever, searchable, snippet_of
+from ..retrieve import MAX_SCANNED, Analysis, Hit, Snippet, retriever, searchable, snippet
 from ..workspace import clean
 from .progress import bring_up_to_date
 
@@ -24,7 +24,7 @@ def search_command(path: Path, queries: Sequence[str], *, k: int, engine: str, a
             entries = corpus.manifest.find(hit.docid for hit in ranking)
             stems = analysis.stems(query)
             rows = [(hit, entries[hit.docid]) for hit in ranking if hit.docid in entries]
-            snippets = [snippet_of(corpus.store.root / entry.path, stems) for _, entry in rows]
+            snippets = [snippet(corpus.store.read(entry.path, MAX_SCANNED), stems) for _, entry in rows]
             if as_json:
                 print(json.dumps(_json(query, rows, snippets), ensure_ascii=False))
             else:

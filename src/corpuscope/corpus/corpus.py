@@ -21,13 +21,15 @@ from .document import Document, Entry
 from .entering import Changes, Follower
 from .ingest import ingest
 from .manifest import Manifest
+from .packs import PackedStore
 from .sources import SourceSettings, open_source
-from .store import FilesStore
+from .store import Files, FilesStore, Store
 
 FORMAT = 1
 """Version of the layout on disk; a corpus of another one is refused, never guessed at."""
 
 CONFIG = "corpuscope.toml"
+PACKED = "packed"
 PIPELINE = "1"
 """Changes when the same source would give other text, titles or paths: every unit is then read again."""
 
@@ -47,7 +49,13 @@ class Corpus:
         self.root = root
         self.config = config
         self.manifest = Manifest(root / "manifest.sqlite")
-        self.store = FilesStore(root / "text")
+        self.store: Store = FilesStore(root / "text")
+        self.packs: PackedStore | None = None
+        self.files: Files = self.manifest
+        """What there is to see for who works on the whole corpus, below `store.root`."""
+        if config.get("store") == PACKED:
+            self.packs = packs = PackedStore(root / "packs", self.manifest.db)
+            self.store, self.files = packs, packs
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
@@ -72,22 +80,25 @@ class Corpus:
         settings: SourceSettings | None = None,
         *,
         language: str = "english",
+        packed: bool = False,
         progress: Callable[[int, int | None], None] = lambda done, total: None,
         following: Callable[[Corpus], AbstractContextManager[Follower | None]] = lambda corpus: nullcontext(),
     ) -> tuple[Self, Changes]:
         """Make or update the corpus at `into` from `source`; an index may read along by `following`.
 
+        A new corpus may be `packed`: its documents then stand by the thousand in shards, for millions of short ones.
         Raises `UsageError` when `into` holds something else, or bad rows without `skip_bad`.
         """
         root, origin = Path(into), Path(source)
         settings = settings or SourceSettings()
         reader = open_source(origin, settings)
-        _claim(root, origin)
+        packed = _claim(root, origin, packed)
         with one_at_a_time(root):
             config = {
                 "format": FORMAT,
                 "source": str(origin.resolve()),
                 "language": language,
+                **({"store": PACKED} if packed else {}),
                 "settings": settings.as_dict(),
             }
             write_whole(root / CONFIG, tomli_w.dumps(config))
@@ -165,20 +176,23 @@ def write_whole(file: Path, text: str) -> None:
     os.replace(temporary, file)
 
 
-def _claim(root: Path, origin: Path) -> None:
-    """`root` may be new, empty or this source's corpus; anything else is somebody's data."""
+def _claim(root: Path, origin: Path, packed: bool) -> bool:
+    """`root` may be new, empty or this source's corpus; anything else is somebody's data. Returns whether it is packed."""
     config = root / CONFIG
     if config.is_file():
-        recorded = tomllib.loads(config.read_text()).get("source")
-        if recorded != str(origin.resolve()):
-            raise UsageError(f"{root} was built from {recorded}; index {origin} into another folder")
-        return
+        recorded = tomllib.loads(config.read_text())
+        if recorded.get("source") != str(origin.resolve()):
+            raise UsageError(f"{root} was built from {recorded.get('source')}; index {origin} into another folder")
+        if packed and recorded.get("store") != PACKED:
+            raise UsageError(f"{root} has a file for each document; index {origin} --packed into another folder")
+        return recorded.get("store") == PACKED
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise UsageError(f"{root} exists and is not a corpus; choose a new folder")
     try:
-        (root / "text").mkdir(parents=True)
+        (root / ("packs" if packed else "text")).mkdir(parents=True)
     except OSError as error:
         raise SetupError(f"cannot make {root}: {error.strerror}") from error
+    return packed
 
 
 @contextmanager

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from ..errors import UsageError
+
+_CHUNK = 500
+"""Values of one statement."""
 
 
 def open_database(file: Path, schema: str, remedy: str) -> sqlite3.Connection:
@@ -38,3 +43,9 @@ def _read_only(file: Path) -> sqlite3.Connection:
     return sqlite3.connect(
         f"file:{quote(str(file))}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
     )
+
+
+def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """As many values at a time as one statement takes."""
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from .document import Record, Skipped, count_lines
 from .manifest import Manifest
 from .paths import distinguished, path_key
-from .store import FilesStore
+from .store import Store
 
 KEPT_BAD = 20
 """Bad rows that an error names; the manifest's notes have all of them."""
@@ -63,7 +63,7 @@ class _Held(NamedTuple):
 class Entering:
     """What one run of `index` enters and removes. The tables `listed` and `gone` are the run's own."""
 
-    def __init__(self, manifest: Manifest, store: FilesStore, follower: Follower | None) -> None:
+    def __init__(self, manifest: Manifest, store: Store, follower: Follower | None) -> None:
         self.manifest, self.store, self.follower = manifest, store, follower
         self.db = manifest.db
         self.changes = Changes()

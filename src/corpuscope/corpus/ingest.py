@@ -16,7 +16,7 @@ from .document import Skipped, Unit
 from .entering import Changes, Entering, Follower, storable
 from .manifest import Manifest
 from .sources import Source
-from .store import FilesStore
+from .store import Store
 
 COMMIT_SECONDS = 1.0
 """At most this much work is done again after a kill."""
@@ -27,7 +27,7 @@ _GO_ON = "free some space and run the same command again; nothing is lost"
 def ingest(
     source: Source,
     manifest: Manifest,
-    store: FilesStore,
+    store: Store,
     *,
     settings_key: str,
     skip_bad: bool = False,
@@ -49,7 +49,7 @@ class _Ingest:
         self,
         source: Source,
         manifest: Manifest,
-        store: FilesStore,
+        store: Store,
         progress: Callable[[int, int | None], None],
         follower: Follower | None,
     ) -> None:
@@ -100,9 +100,7 @@ class _Ingest:
     def _sweep(self) -> None:
         """Files that a killed run wrote and never entered; a finished run leaves none."""
         known = "SELECT 1 FROM documents WHERE path = ?"
-        for path in self.store.files():
-            if not self.db.execute(known, (path,)).fetchone():
-                self.store.remove(path)
+        self.store.sweep(lambda path: self.db.execute(known, (path,)).fetchone() is not None)
 
     def _list(self) -> int:
         self.db.execute("DELETE FROM notes WHERE unit = ''")
@@ -191,6 +189,13 @@ class _Ingest:
         if self.changes.bad and not skip_bad:
             self._commit()
             raise UsageError(_bad_rows(self.changes))
+        moved = False
+        for _ in self.store.settle(self.entering.revision):
+            self._commit_now_and_then()
+            moved = True
+        if moved:
+            self._commit()
+            self._sweep()
         self.manifest.put("unfinished", "no")
         self._commit()
 

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .database import open_database
+from .database import chunks, open_database
 from .document import Entry
+from .packs import SCHEMA as PACKS
 from .paths import path_key
 
-_SCHEMA = """
+_SCHEMA = (
+    """
 CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS units(name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS notes(unit TEXT NOT NULL, place TEXT NOT NULL, kind TEXT NOT NULL, reason TEXT NOT NULL);
@@ -40,9 +42,10 @@ CREATE INDEX IF NOT EXISTS documents_unit ON documents(unit);
 CREATE INDEX IF NOT EXISTS documents_revision ON documents(revision);
 CREATE TABLE IF NOT EXISTS removed(key INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
 """
+    + PACKS
+)
 _ENTRY = "key, docid, path, title, sha256, bytes, lines, place"
 _CHANGED = "revision > ? AND NOT (key <= ? AND revision <= ?)"
-_CHUNK = 500
 
 
 class Manifest:
@@ -95,7 +98,7 @@ class Manifest:
     def by_key(self, keys: Sequence[int]) -> dict[int, str]:
         """key -> docid, for those that exist: what an index needs to name its hits."""
         found: dict[int, str] = {}
-        for part in _chunks(keys):
+        for part in chunks(keys):
             marks = ",".join("?" * len(part))
             found.update(self.db.execute(f"SELECT key, docid FROM documents WHERE key IN ({marks})", part))
         return found
@@ -103,7 +106,7 @@ class Manifest:
     def paths(self, docids: Sequence[str]) -> list[tuple[str, str]]:
         """(docid, path) of those that exist: what linking them needs."""
         found: list[tuple[str, str]] = []
-        for part in _chunks(docids):
+        for part in chunks(docids):
             marks = ",".join("?" * len(part))
             found += self.db.execute(f"SELECT docid, path FROM documents WHERE docid IN ({marks})", part).fetchall()
         return found
@@ -111,7 +114,7 @@ class Manifest:
     def paths_by_key(self, keys: Sequence[int]) -> list[str]:
         """Paths of those that exist, in no order."""
         found: list[str] = []
-        for part in _chunks(keys):
+        for part in chunks(keys):
             marks = ",".join("?" * len(part))
             rows = self.db.execute(f"SELECT path FROM documents WHERE key IN ({marks})", part)
             found += [path for (path,) in rows]
@@ -168,15 +171,10 @@ class Manifest:
         return self.db.execute(taken, (*above, key, key + "/", key + "0", docid)).fetchone() is not None
 
     def _where(self, column: str, values: Sequence[str]) -> Iterator[Entry]:
-        for part in _chunks(values):
+        for part in chunks(values):
             marks = ",".join("?" * len(part))
             yield from self._many(f"SELECT {_ENTRY} FROM documents WHERE {column} IN ({marks})", part)
 
     def _many(self, query: str, values: Sequence[Any]) -> Iterator[Entry]:
         for row in self.db.execute(query, values):
             yield Entry(*row)
-
-
-def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(values), _CHUNK):
-        yield values[start : start + _CHUNK]

@@ -10,13 +10,75 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from ..errors import SetupError
 
 _TEMPORARY = ".corpuscope-new"
 _FICLONE = 0x40049409
+
+
+class Store(Protocol):
+    """Where the text of a corpus is. Paths are those of documents."""
+
+    root: Path
+
+    def write(self, path: str, data: bytes) -> None:
+        """Put `data` at `path`, in place of what was there."""
+
+    def read(self, path: str, most: int = -1) -> bytes:
+        """The document at `path`, or its first `most` bytes. Raises `FileNotFoundError`."""
+
+    def remove(self, path: str) -> None:
+        """Delete the document at `path`."""
+
+    def settle(self, revision: int) -> Iterator[None]:
+        """What is left to do when a run of that revision ends; may be cut off after each `yield`, and gone on with."""
+
+    def sweep(self, known: Callable[[str], bool]) -> None:
+        """Delete what a killed run left; `known` tells whether a path is a document's."""
+
+    def materialize(self, paths: Iterable[str], into: Path) -> int:
+        """Put documents as files below `into`; returns how many are new there."""
+
+    @property
+    def links(self) -> bool:
+        """False once a workspace had to be filled with copies where links were meant."""
+
+    def copy_always(self) -> None:
+        """Never link again. For `--sandbox=off`, where nothing keeps a command from writing to a file."""
+
+
+class Files(Protocol):
+    """What a system that works on the whole corpus looks at: the documents, or the shards that they are packed in."""
+
+    def __len__(self) -> int: ...
+
+    def entries(self) -> Iterator[File]:
+        """In the order of their paths."""
+
+    def changed_since(self, revision: int, done: tuple[int, int] = (0, 0)) -> Iterator[File]:
+        """Those that changed after `revision`, by key; without those up to key `done[0]` unchanged since revision `done[1]`."""
+
+    def count_changed_since(self, revision: int, done: tuple[int, int] = (0, 0)) -> int: ...
+
+    def paths_by_key(self, keys: Sequence[int]) -> list[str]:
+        """Of those that exist, in no order."""
+
+
+class File(Protocol):
+    """`key` is never given twice; `path` is relative to the store's root."""
+
+    @property
+    def key(self) -> int: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def bytes(self) -> int: ...
 
 
 class FilesStore:
@@ -50,13 +112,13 @@ class FilesStore:
             while view:
                 view = view[os.write(handle, view) :]
         except OSError as error:
-            raise _disk_error(error, self.root) from error
+            raise disk_error(error, self.root) from error
         finally:
             os.close(handle)
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: str, most: int = -1) -> bytes:
         with open(f"{self.root}/{path}", "rb") as file:
-            return file.read()
+            return file.read(most)
 
     def remove(self, path: str) -> None:
         """Delete the file at `path` and the folders that this empties."""
@@ -66,6 +128,16 @@ class FilesStore:
             folder.rmdir()
             folder = folder.parent
         self._known.clear()
+
+    def settle(self, revision: int) -> Iterator[None]:
+        """Nothing is left to do when a run ends."""
+        yield from ()
+
+    def sweep(self, known: Callable[[str], bool]) -> None:
+        """Delete the files of which `known` knows nothing: those that a killed run left."""
+        for path in self.files():
+            if not known(path):
+                self.remove(path)
 
     def files(self) -> Iterator[str]:
         """Paths of all files, in no order."""
@@ -93,7 +165,7 @@ class FilesStore:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                raise _disk_error(error, into) from error
+                raise disk_error(error, into) from error
         return new
 
     @property
@@ -129,7 +201,8 @@ class FilesStore:
             self._known.add(folder)
 
 
-def _disk_error(error: OSError, where: Path) -> Exception:
+def disk_error(error: OSError, where: Path) -> Exception:
+    """What a person has to know of it, where it is theirs to repair."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return SetupError(f"no space left for {where}: free some and run the same command again; nothing is lost")
     if error.errno in (errno.EACCES, errno.EROFS):

@@ -10,7 +10,7 @@ from .bm25s import Bm25s
 from .fused import Fused
 from .grep import NOTHING, Dialect, GrepIndex, Need, Unreadable, literals, need_of, need_of_literal, one_of
 from .protocol import Hit, Index, Retriever
-from .snippet import Snippet, snippet, snippet_of
+from .snippet import MAX_SCANNED, Snippet, snippet, snippet_of
 
 ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25, "bm25s": Bm25s}
 """By the name that a system or `--retriever` gives. Each keeps its index in `index/NAME`."""
@@ -39,6 +39,6 @@ def engines_of(corpus: Corpus) -> list[str]:
 
 
 __all__ = [
-    "LANGUAGES", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dialect", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
+    "LANGUAGES", "MAX_SCANNED", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dialect", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
     "Unreadable", "engines_of", "follow_ingest", "literals", "need_of", "need_of_literal", "one_of", "parts_of", "retriever", "searchable", "snippet", "snippet_of",
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import shutil
 import tempfile
@@ -28,7 +29,7 @@ class Workspace:
     It lives below the corpus, where links are possible; below the system's temporary folder when the
     corpus cannot be written, and documents are then copied. With `structured`, a document that has a table of contents
     of its present text is there in that form. With `whole`, W is the whole corpus, read-only (DCI): nothing is imported, and
-    `rg` and `grep -r` answer through the corpus's n-gram index where it has one.
+    `rg` and `grep -r` answer through the corpus's n-gram index where it has one. Of a packed corpus the whole is its shards.
     """
 
     def __init__(
@@ -67,6 +68,11 @@ class Workspace:
         )
         self._docids: set[str] = set()
         self._tables: dict[str, int] = {}
+
+    @property
+    def shards(self) -> bool:
+        """Whether the files of W hold many documents each."""
+        return self.whole and self.corpus.packs is not None
 
     def __len__(self) -> int:
         """Documents in W."""
@@ -128,7 +134,19 @@ class Workspace:
 
     def has(self, path: str) -> bool:
         """Whether the W-relative `path` is a document of W."""
-        return not _unspeakable(path) and not _leads_out(path) and os.path.isfile(self.path / path)
+        if _unspeakable(path) or _leads_out(path):
+            return False
+        return os.path.isfile(self.path / path) or self._is_packed(path)
+
+    def open(self, path: str) -> IO[bytes]:
+        """The file at the W-relative `path`; in shards also a document by its own. Raises `OSError` where it has gone."""
+        if not os.path.isfile(self.path / path) and self._is_packed(path):
+            return io.BytesIO(self.corpus.store.read(path))
+        return open(self.path / path, "rb")
+
+    def _is_packed(self, path: str) -> bool:
+        """Whether it is a document in the shards that W consists of."""
+        return self.shards and self.corpus.manifest.by_path(path) is not None
 
     def has_folder(self, path: str) -> bool:
         return not _unspeakable(path) and not _leads_out(path) and os.path.isdir(self.path / path)

@@ -1,5 +1,7 @@
 """The n-gram index of a corpus on disk: which documents can match a pattern, kept in step with the manifest.
 
+Of a packed corpus it is the shards: what is said here of a document is then meant of a shard.
+
 It may name a document that does not match, never leave one out that does. So a document that changed or went leaves
 its old signature behind: all that costs is a look at a file, until there are enough of them to build anew.
 """
@@ -70,18 +72,18 @@ class GrepIndex:
 
     def _catch_up(self, progress: Progress | None) -> int:
         writer = GrepWriter(self)
-        manifest, target = self.corpus.manifest, self.corpus.revision
-        if writer.mostly_stale(len(self.corpus)):
+        files, target = self.corpus.files, self.corpus.revision
+        if writer.mostly_stale(len(files)):
             writer.start_anew()
         base = int(writer.meta.get("revision", 0))
         done = (int(writer.meta.get("key", 0)), int(writer.meta.get("target", 0)))
-        total = manifest.count_changed_since(base, done)
+        total = files.count_changed_since(base, done)
         count = last = 0
-        for count, entry in enumerate(manifest.changed_since(base, done), 1):
-            if writer.is_full(entry.bytes):
+        for count, file in enumerate(files.changed_since(base, done), 1):
+            if writer.is_full(file.bytes):
                 writer.commit(revision=base, target=target, key=last)
-            writer.put(entry.key, self.corpus.store.read(entry.path))
-            last = entry.key
+            writer.put(file.key, (self.corpus.store.root / file.path).read_bytes())
+            last = file.key
             if progress:
                 progress(count, total)
         writer.commit(revision=target)
@@ -106,7 +108,7 @@ class GrepIndex:
 
     def paths(self, keys: np.ndarray) -> list[str]:
         """Of the documents that are there now."""
-        return self.corpus.manifest.paths_by_key(keys.tolist())
+        return self.corpus.files.paths_by_key(keys.tolist())
 
     def _opened(self) -> bool:
         revision = self.corpus.revision

@@ -83,7 +83,7 @@ class Narrowing:
         return self.index.paths(keys)
 
     def _some(self) -> Iterator[str]:
-        return (entry.path for entry in islice(self.corpus.entries(), LOOKED_AT))
+        return (entry.path for entry in islice(self.corpus.files.entries(), LOOKED_AT))
 
     def _serve(self) -> None:
         while True:

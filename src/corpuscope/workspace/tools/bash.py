@@ -13,6 +13,7 @@ from ...errors import ToolError
 from ..execute import Outcome, execute
 from ..output import Head, Tail, clean
 from ..workspace import Workspace
+from .shards import described
 from .tool import Observation, Tool
 
 MAX_OUTPUT = 4_000
@@ -54,7 +55,13 @@ def dci_bash_tool(workspace: Workspace) -> Tool:
     """DCI's: the end of the output, 2,000 lines or 50 KB of it."""
     seconds = workspace.sandbox.limits.seconds
     description = DCI_DESCRIPTION.format(lines=DCI_LINES, kilobytes=DCI_BYTES >> 10, seconds=seconds)
-    return Tool("bash", description, BashArguments, _running(workspace, Tail, _dci_observation), _names_scratch)
+    return Tool(
+        "bash",
+        described(workspace, description),
+        BashArguments,
+        _running(workspace, Tail, _dci_observation),
+        _names_scratch,
+    )
 
 
 def _names_scratch(data: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from ...errors import ToolError
 from ..execute import execute
 from ..output import clean
 from ..workspace import Workspace
+from .shards import described
 from .tool import Observation, Tool
 
 LIMIT = 100
@@ -63,7 +64,8 @@ def grep_tool(workspace: Workspace) -> Tool:
             raise ToolError(f"{' '.join(text.split())}; repair the pattern, or set literal to true")
         return _observation(arguments, text)
 
-    return Tool("grep", DESCRIPTION.format(limit=LIMIT, line=MAX_LINE), GrepArguments, run)
+    description = DESCRIPTION.format(limit=LIMIT, line=MAX_LINE)
+    return Tool("grep", described(workspace, description), GrepArguments, run)
 
 
 def _command(workspace: Workspace, arguments: GrepArguments) -> str:

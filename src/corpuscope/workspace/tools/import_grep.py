@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import shlex
 import threading
+import uuid
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +20,7 @@ from ...errors import ToolError
 from ..execute import Outcome, execute
 from ..output import clean, clean_line
 from ..workspace import Workspace
+from .shards import matches_by_document
 from .tool import Observation, Tool
 
 PREVIEWS = 10
@@ -34,6 +37,9 @@ K1, B = 1.2, 0.75
 
 CONSIDERED = 3
 """Times as many documents are looked at, by their number of matches, as can be imported."""
+
+MATCHES = 2_000_000
+"""Looked at in shards; a pattern with more of them says nothing of which documents are meant."""
 
 DESCRIPTION = """Search the text of the whole collection for a pattern (ripgrep, regular expressions) and import every \
 document that matches into the workspace, at most {k:,}, best first, where bash and read can use them. Give what is \
@@ -68,9 +74,12 @@ def import_grep_tool(workspace: Workspace, whole: Workspace, k: int = 1000) -> T
         cancelled = threading.Event()
 
         def grep() -> Observation:
-            outcome = execute(whole.sandbox, _counting(arguments, k), seconds, cancelled)
+            found = _found_in_shards if whole.shards else _found
+            total, counts = found(
+                whole, arguments, k, lambda command: execute(whole.sandbox, command, seconds, cancelled)
+            )
             with lock:  # parallel calls must agree on which of them brought a file
-                return _imported(workspace, arguments, outcome, k)
+                return _imported(workspace, arguments, total, counts, k)
 
         try:
             return await asyncio.to_thread(grep)
@@ -84,7 +93,7 @@ def import_grep_tool(workspace: Workspace, whole: Workspace, k: int = 1000) -> T
 
 def _rg(arguments: ImportGrepArguments, *options: str) -> list[str]:
     """No word of the model's is more than an argument of rg."""
-    words = ["rg", "--no-heading", "--with-filename", "--color=never", "--no-messages", *options]
+    words = ["rg", "--with-filename", "--color=never", "--no-messages", *options]
     words += ["--ignore-case"] if arguments.ignore_case else []
     words += ["--fixed-strings"] if arguments.literal else []
     return [*words, "-e", arguments.pattern]
@@ -92,7 +101,13 @@ def _rg(arguments: ImportGrepArguments, *options: str) -> list[str]:
 
 def _counting(arguments: ImportGrepArguments, k: int) -> str:
     """Says how many documents match, then `matches<TAB>path` of those with the most; or what is wrong with the pattern."""
-    words = _rg(arguments, "--count-matches", "--null", *([f"--glob={arguments.glob}"] if arguments.glob else []))
+    words = _rg(
+        arguments,
+        "--no-heading",
+        "--count-matches",
+        "--null",
+        *([f"--glob={arguments.glob}"] if arguments.glob else []),
+    )
     command = " ".join(map(shlex.quote, [*words, "."]))
     # A line ends in the count, and no path of a corpus holds a tab or a line end.
     turned = r"""sed -E 's/^\.\/(.*)\x00([0-9]+)$/\2\t\1/'"""
@@ -104,7 +119,38 @@ def _counting(arguments: ImportGrepArguments, k: int) -> str:
     )
 
 
-def _imported(workspace: Workspace, arguments: ImportGrepArguments, outcome: Outcome, k: int) -> Observation:
+def _found(
+    whole: Workspace, arguments: ImportGrepArguments, k: int, run: Callable[[str], Outcome]
+) -> tuple[int, Mapping[str, int]]:
+    """(how many documents match, path -> matches of those with the most)."""
+    count, *rows = _said(run(_counting(arguments, k))).rstrip("\n").split("\n")
+    return int(count), {path: int(number) for number, _, path in (row.partition("\t") for row in rows) if path}
+
+
+def _found_in_shards(
+    whole: Workspace, arguments: ImportGrepArguments, k: int, run: Callable[[str], Outcome]
+) -> tuple[int, Mapping[str, int]]:
+    """The same of a packed corpus, by the lines that match: sandbox and shards know nothing of documents."""
+    assert whole.corpus.packs
+    name = f"grep-{uuid.uuid4().hex}"
+    command = " ".join(map(shlex.quote, _rg(arguments, "--heading", "--line-number", "--only-matching", "--replace=")))
+    try:
+        _said(
+            run(
+                f"set -o pipefail; {command} . 2> /tmp/{name}.said | head -n {MATCHES} > /tmp/{name}; code=$?; "
+                f"if [ $code -eq 2 ]; then cat /tmp/{name}.said; exit 2; fi"
+            )
+        )
+        with (whole.scratch / name).open("rb") as lines:
+            counts = matches_by_document(whole.corpus.packs, lines, arguments.glob)
+    finally:
+        for left in whole.scratch.glob(f"{name}*"):
+            left.unlink(missing_ok=True)
+    return len(counts), dict(counts.most_common(CONSIDERED * k))
+
+
+def _said(outcome: Outcome) -> str:
+    """What a command printed. Raises `ToolError` for one that was stopped or failed."""
     text = outcome.output.decode(errors="replace")
     if outcome.stopped:
         raise ToolError(
@@ -112,13 +158,17 @@ def _imported(workspace: Workspace, arguments: ImportGrepArguments, outcome: Out
         )
     if outcome.exit_code:
         raise ToolError(f"{' '.join(clean(text.encode()).split())[:600]}; repair the pattern, or set literal to true")
-    count, *rows = text.rstrip("\n").split("\n")
-    best = _ranked(workspace, rows)[:k]
+    return text
+
+
+def _imported(
+    workspace: Workspace, arguments: ImportGrepArguments, total: int, counts: Mapping[str, int], k: int
+) -> Observation:
+    best = _ranked(workspace, counts)[:k]
     new = workspace.add(match.entry.docid for match in best)
     shown = best[:PREVIEWS]
     previews, characters = _previews(workspace, arguments, shown)
     pattern = clean_line(arguments.pattern.encode(errors="replace"))[:200]
-    total = int(count)
     cut = f", the best {len(best):,} are imported" if total > len(best) else ""
     count_said = "1 document matches" if total == 1 else f"{total:,} documents match"
     head = f"{pattern}: {count_said}{cut}" if total else f"{pattern}: no document matches. Try a weaker pattern."
@@ -139,9 +189,8 @@ def _imported(workspace: Workspace, arguments: ImportGrepArguments, outcome: Out
     return Observation("\n".join([head, *previews, "", tail]), data)
 
 
-def _ranked(workspace: Workspace, rows: list[str]) -> list[_Match]:
+def _ranked(workspace: Workspace, counts: Mapping[str, int]) -> list[_Match]:
     """By matches, saturated and weighed against the document's length as BM25 weighs terms; then by path."""
-    counts = {path: int(number) for number, _, path in (row.partition("\t") for row in rows) if path}
     entries = workspace.corpus.manifest.by_paths(list(counts))
     found = [_Match(entry, counts[path]) for path, entry in entries.items()]
     mean = max(1.0, sum(match.entry.bytes for match in found) / max(1, len(found)))
@@ -156,7 +205,14 @@ def _previews(workspace: Workspace, arguments: ImportGrepArguments, shown: list[
     """(the lines that show the best documents, the characters shown of each of them)."""
     if not shown:
         return [], []
-    options = ("--line-number", f"--max-count={LINES}", f"--max-columns={MAX_LINE}", "--max-columns-preview", "--null")
+    options = (
+        "--no-heading",
+        "--line-number",
+        f"--max-count={LINES}",
+        f"--max-columns={MAX_LINE}",
+        "--max-columns-preview",
+        "--null",
+    )
     words = [*_rg(arguments, *options), "--", *(match.entry.path for match in shown)]
     outcome = execute(workspace.sandbox, " ".join(map(shlex.quote, words)), workspace.sandbox.limits.seconds)
     lines: dict[str, list[str]] = {}

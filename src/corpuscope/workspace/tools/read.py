@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...errors import ToolError
 from ..output import clean, clean_line
 from ..workspace import Workspace
+from .shards import described
 from .tool import Observation, Tool
 
 LIMIT = 2_000
@@ -43,7 +44,7 @@ def read_tool(workspace: Workspace) -> Tool:
     async def run(arguments: ReadArguments) -> Observation:
         return await asyncio.to_thread(_read, workspace, arguments)
 
-    return Tool("read", DESCRIPTION.format(output=MAX_OUTPUT), ReadArguments, run)
+    return Tool("read", described(workspace, DESCRIPTION.format(output=MAX_OUTPUT)), ReadArguments, run)
 
 
 def _read(workspace: Workspace, arguments: ReadArguments) -> Observation:
@@ -51,9 +52,9 @@ def _read(workspace: Workspace, arguments: ReadArguments) -> Observation:
     if not workspace.has(path):
         raise ToolError(_missing(workspace, path))
     first, shown, size, last = arguments.offset, list[str](), 0, 0
-    cut = ""
+    cut, number = "", 0
     entry = workspace.corpus.manifest.by_path(path)
-    with open(workspace.path / path, "rb") as file:
+    with workspace.open(path) as file:
         for number, line, length in _lines(file):
             last = number
             if number < first:
@@ -71,7 +72,7 @@ def _read(workspace: Workspace, arguments: ReadArguments) -> Observation:
                 break
             shown.append(row)
             size += len(row) + 1
-    total = workspace.lines(entry) if entry else last
+        total = workspace.lines(entry) if entry else number + sum(1 for _ in _lines(file))
     if not shown:
         raise ToolError(f"{path} has {total:,} lines; offset {first} is behind its end")
     if last < total:
