@@ -34,7 +34,9 @@ def make_corpus(tmp_path: Path) -> Iterator[MakeCorpus]:
     """`make_corpus({"a.md": "text"}, language="english", **settings)` indexes these files as a folder."""
     made: list[Corpus] = []
 
-    def make(files: Mapping[str, str | bytes], *, language: str = "english", **settings: object) -> Corpus:
+    def make(
+        files: Mapping[str, str | bytes], *, language: str = "english", packed: bool = False, **settings: object
+    ) -> Corpus:
         number = len(made)
         source = write_files(tmp_path / f"source{number}", files)
         corpus, _ = Corpus.build(
@@ -42,6 +44,7 @@ def make_corpus(tmp_path: Path) -> Iterator[MakeCorpus]:
             tmp_path / f"corpus{number}",
             SourceSettings(**settings),
             language=language,  # type: ignore[arg-type]
+            packed=packed,
         )
         made.append(corpus)
         return corpus

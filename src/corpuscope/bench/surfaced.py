@@ -52,7 +52,7 @@ def gold_documents(question: Question, corpus: Corpus) -> list[Gold]:
             text = corpus.store.read(entry.path).decode()
             lines = text.split("\n")
             told = [line for e in question.evidence if e.docid == docid for line in lines[e.first - 1 : e.last]]
-            place = next(iter(corpus.packs.places([entry.path])), None) if corpus.packs else None
+            place = next(iter(corpus.packs.places([entry.path])), None) if corpus.packs is not None else None
             found.append(Gold(docid, entry.path, text, tuple(line.strip() for line in told if line.strip()), place))
     return found
 

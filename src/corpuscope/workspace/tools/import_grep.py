@@ -131,14 +131,14 @@ def _found_in_shards(
     whole: Workspace, arguments: ImportGrepArguments, k: int, run: Callable[[str], Outcome]
 ) -> tuple[int, Mapping[str, int]]:
     """The same of a packed corpus, by the lines that match: sandbox and shards know nothing of documents."""
-    assert whole.corpus.packs
+    assert whole.corpus.packs is not None
     name = f"grep-{uuid.uuid4().hex}"
     command = " ".join(map(shlex.quote, _rg(arguments, "--heading", "--line-number", "--only-matching", "--replace=")))
     try:
         _said(
             run(
                 f"set -o pipefail; {command} . 2> /tmp/{name}.said | head -n {MATCHES} > /tmp/{name}; code=$?; "
-                f"if [ $code -eq 2 ]; then cat /tmp/{name}.said; exit 2; fi"
+                f"if [ $code -eq 2 ] && [ -s /tmp/{name}.said ]; then cat /tmp/{name}.said; exit 2; fi"
             )
         )
         with (whole.scratch / name).open("rb") as lines:

@@ -46,5 +46,5 @@ def _filter(glob: str) -> Callable[[str], bool]:
     if not glob:
         return lambda path: True
     wanted = not glob.startswith("!")
-    spec = pathspec.PathSpec.from_lines("gitwildmatch", [glob.removeprefix("!")])
+    spec = pathspec.GitIgnoreSpec.from_lines([glob.removeprefix("!")])
     return lambda path: spec.match_file(path) == wanted
