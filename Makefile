@@ -41,5 +41,5 @@ $(VENV)/.demo: $(BUILT_FROM) | $(BIN)/python
 
 $(VENV)/.dev: $(BUILT_FROM) | $(BIN)/python
 	@echo "Installing what the tests need ..."
-	@$(BIN)/python -m pip install --quiet --editable '.[bench,bm25s,claude-code,convert,langchain,parquet]' --group dev
+	@$(BIN)/python -m pip install --quiet --editable '.[bench,bm25s,claude-code,convert,dense,langchain,parquet]' --group dev
 	@touch $@ $(VENV)/.demo

@@ -58,7 +58,11 @@ def index(
         typer.Option("--packed", help="No file for each document: for millions of short ones. Asked of a new corpus."),
     ] = False,
     retriever: Annotated[
-        list[str] | None, typer.Option(help="Index for bm25s, too; may be repeated. What is there is kept up to date.")
+        list[str] | None,
+        typer.Option(
+            help="Index for bm25s, dense=MODEL or late=MODEL, too; may be repeated. What is there is kept up to date.",
+            metavar="NAME[=MODEL]",
+        ),
     ] = None,
     grep: Annotated[
         bool,
@@ -94,7 +98,7 @@ def search(
     corpus: CorpusPath,
     queries: Annotated[list[str], typer.Argument(help="Each is ranked by itself.", metavar="QUERY...")],
     k: Annotated[int, typer.Option("-k", help="Documents for each query.", min=1)] = 10,
-    retriever: Annotated[str, typer.Option(help="bm25, bm25s, or several joined by +.")] = "bm25",
+    retriever: Annotated[str, typer.Option(help="bm25, bm25s, dense, late, or several joined by +.")] = "bm25",
     json: Json = False,
 ) -> None:
     """Rank the corpus for each query.

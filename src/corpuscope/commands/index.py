@@ -12,7 +12,7 @@ from typing import Any
 from ..api import Corpus
 from ..corpus import Changes, SourceSettings
 from ..errors import Interrupted, SetupError, UsageError
-from ..retrieve import LANGUAGES, GrepIndex, engines_of, follow_ingest, parts_of, retriever
+from ..retrieve import ENGINES, LANGUAGES, MODELLED, GrepIndex, engines_of, follow_ingest, retriever
 from .progress import bring_up_to_date, progress
 
 _SHOWN = 10
@@ -33,7 +33,7 @@ def index_command(
 ) -> None:
     if language not in LANGUAGES:
         raise UsageError(f"no stemmer for {language!r}; choose one of {', '.join(LANGUAGES)}")
-    wanted = [part for name in retrievers for part in parts_of(name)]
+    chosen = dict(_chosen(name) for name in retrievers)
     started = time.monotonic()
     try:
         with progress("reading documents") as done:
@@ -54,7 +54,7 @@ def index_command(
                 _write_report(unfinished, report)
         raise
     with corpus:
-        engines = [retriever(name, corpus) for name in dict.fromkeys(["bm25", *engines_of(corpus), *wanted])]
+        engines = [retriever(name, corpus) for name in dict.fromkeys(["bm25", *engines_of(corpus), *chosen])]
         bring_up_to_date([*engines, *([GrepIndex(corpus)] if grep else [])])
         if report:
             _write_report(corpus, report)
@@ -64,6 +64,16 @@ def index_command(
             _print(corpus, changes, into, time.monotonic() - started, report)
         if not len(corpus):
             raise UsageError(f"no documents in {source}: see what was passed over with --report FILE")
+
+
+def _chosen(option: str) -> tuple[str, str]:
+    """(the retriever, its model) of NAME or NAME=MODEL."""
+    name, _, model = option.partition("=")
+    if name not in ENGINES:
+        raise UsageError(f"there is no retriever {name!r}: there are {', '.join(ENGINES)}")
+    if model and name not in MODELLED:
+        raise UsageError(f"the retriever {name} works without a model; only {' and '.join(MODELLED)} take one")
+    return name, model
 
 
 def _summary(corpus: Corpus, changes: Changes, seconds: float) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import json
 import os
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,24 +81,27 @@ class Corpus:
         *,
         language: str = "english",
         packed: bool = False,
+        models: Mapping[str, str] | None = None,
         progress: Callable[[int, int | None], None] = lambda done, total: None,
         following: Callable[[Corpus], AbstractContextManager[Follower | None]] = lambda corpus: nullcontext(),
     ) -> tuple[Self, Changes]:
         """Make or update the corpus at `into` from `source`; an index may read along by `following`.
 
-        A new corpus may be `packed`: its documents then stand by the thousand in shards, for millions of short ones.
+        A new corpus may be `packed`: its documents then stand by the thousand in shards, for millions of short ones. `models` are
+        those that retrievers work with, by the retriever's name; those chosen before stay.
         Raises `UsageError` when `into` holds something else, or bad rows without `skip_bad`.
         """
         root, origin = Path(into), Path(source)
         settings = settings or SourceSettings()
         reader = open_source(origin, settings)
-        packed = _claim(root, origin, packed)
+        before = _claim(root, origin, packed)
         with one_at_a_time(root):
             config = {
                 "format": FORMAT,
                 "source": str(origin.resolve()),
                 "language": language,
-                **({"store": PACKED} if packed else {}),
+                **({"store": PACKED} if packed else {k: v for k, v in before.items() if k == "store"}),
+                "models": {**before.get("models", {}), **(models or {})},
                 "settings": settings.as_dict(),
             }
             write_whole(root / CONFIG, tomli_w.dumps(config))
@@ -135,6 +138,11 @@ class Corpus:
     def finished(self) -> bool:
         """False while, or after, an `index` that was cut off or refused bad rows."""
         return self.manifest.get("unfinished") != "yes"
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Which model each retriever works with that needs one."""
+        return dict(self.config.get("models", {}))
 
     @property
     def language(self) -> str:
@@ -176,8 +184,8 @@ def write_whole(file: Path, text: str) -> None:
     os.replace(temporary, file)
 
 
-def _claim(root: Path, origin: Path, packed: bool) -> bool:
-    """`root` may be new, empty or this source's corpus; anything else is somebody's data. Returns whether it is packed."""
+def _claim(root: Path, origin: Path, packed: bool) -> dict[str, Any]:
+    """`root` may be new, empty or this source's corpus; anything else is somebody's data. Returns how it was configured."""
     config = root / CONFIG
     if config.is_file():
         recorded = tomllib.loads(config.read_text())
@@ -185,14 +193,14 @@ def _claim(root: Path, origin: Path, packed: bool) -> bool:
             raise UsageError(f"{root} was built from {recorded.get('source')}; index {origin} into another folder")
         if packed and recorded.get("store") != PACKED:
             raise UsageError(f"{root} has a file for each document; index {origin} --packed into another folder")
-        return recorded.get("store") == PACKED
+        return recorded
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise UsageError(f"{root} exists and is not a corpus; choose a new folder")
     try:
         (root / ("packs" if packed else "text")).mkdir(parents=True)
     except OSError as error:
         raise SetupError(f"cannot make {root}: {error.strerror}") from error
-    return packed
+    return {}
 
 
 @contextmanager

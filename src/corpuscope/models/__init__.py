@@ -1,5 +1,8 @@
-"""Language models: opening one by its name, one request with retries, its price."""
+"""Models: opening one by its name, one request with retries, its price; vectors of texts."""
 
+from .background import awaited
+from .embedding import Embedding
+from .local import local_model
 from .open import open_model, served_model
 from .request import (
     Backoff,
@@ -15,6 +18,6 @@ from .request import (
 )
 
 __all__ = [
-    "Backoff", "ContextOverflow", "ModelFailed", "context_window", "estimate_price", "final_error", "one_line", "open_model", "price", "request", "retried",
+    "Backoff", "ContextOverflow", "Embedding", "ModelFailed", "awaited", "context_window", "estimate_price", "final_error", "local_model", "one_line", "open_model", "price", "request", "retried",
     "served_model",
 ]  # fmt: skip

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
 
 from ..errors import SetupError, UsageError
+
+if TYPE_CHECKING:
+    from pydantic_ai.providers.openai import OpenAIProvider
 
 
 def open_model(name: str, base_url: str = "") -> Model:
@@ -19,10 +23,8 @@ def open_model(name: str, base_url: str = "") -> Model:
     """
     if base_url:
         from pydantic_ai.models.openai import OpenAIChatModel
-        from pydantic_ai.providers.openai import OpenAIProvider
 
-        provider = OpenAIProvider(base_url=_url(base_url), api_key=os.environ.get("OPENAI_API_KEY") or "none")
-        return OpenAIChatModel(name.removeprefix("openai:"), provider=provider)
+        return OpenAIChatModel(name.removeprefix("openai:"), provider=openai_provider(base_url))
     if ":" not in name:
         raise UsageError(f"model {name}: write provider:model (openai:gpt-5.4-mini), or add --base-url")
     try:
@@ -33,6 +35,13 @@ def open_model(name: str, base_url: str = "") -> Model:
         raise SetupError(f"{name} needs a package: pip install 'pydantic-ai-slim[{name.split(':')[0]}]'") from error
     except ValueError as error:
         raise UsageError(f"model {name}: {error}") from error
+
+
+def openai_provider(base_url: str) -> OpenAIProvider:
+    """Any OpenAI-compatible server; its key is OPENAI_API_KEY, if it wants one."""
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    return OpenAIProvider(base_url=_url(base_url), api_key=os.environ.get("OPENAI_API_KEY") or "none")
 
 
 def served_model(base_url: str) -> str:

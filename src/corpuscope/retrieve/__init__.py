@@ -11,9 +11,13 @@ from .fused import Fused
 from .grep import NOTHING, Dialect, GrepIndex, Need, Unreadable, literals, need_of, need_of_literal, one_of
 from .protocol import Hit, Index, Retriever
 from .snippet import MAX_SCANNED, Snippet, snippet, snippet_of
+from .vectors import Dense, Late
 
-ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25, "bm25s": Bm25s}
+ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25, "bm25s": Bm25s, "dense": Dense, "late": Late}
 """By the name that a system or `--retriever` gives. Each keeps its index in `index/NAME`."""
+
+MODELLED = ("dense", "late")
+"""Those that work with a model, which `index --retriever NAME=MODEL` chooses."""
 
 
 def retriever(name: str, corpus: Corpus) -> Retriever:
@@ -39,6 +43,6 @@ def engines_of(corpus: Corpus) -> list[str]:
 
 
 __all__ = [
-    "LANGUAGES", "MAX_SCANNED", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dialect", "GrepIndex", "Hit", "Index", "Need", "Retriever", "Snippet",
+    "ENGINES", "LANGUAGES", "MAX_SCANNED", "MODELLED", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dense", "Dialect", "GrepIndex", "Hit", "Index", "Late", "Need", "Retriever", "Snippet",
     "Unreadable", "engines_of", "follow_ingest", "literals", "need_of", "need_of_literal", "one_of", "parts_of", "retriever", "searchable", "snippet", "snippet_of",
 ]  # fmt: skip
