@@ -21,7 +21,7 @@ def call(name: str, arguments: Any, id: str = "") -> Step:
 class ScriptedServer:
     """Replies with `steps` in order, the last for ever. Use as a context manager.
 
-    A step has `calls` (of `call`), `text`, `reasoning`, `usage` (None leaves it out), or `status` with `error` and
+    A step has `calls` (of `call`), `text`, `reasoning`, `logprobs`, `usage` (None leaves it out), or `status` with `error` and
     `headers`, or `cut` (the connection breaks in mid-reply), or `slow` (seconds before the reply).
     """
 
@@ -157,6 +157,8 @@ def reply(step: Step, number: int, body: dict[str, Any]) -> dict[str, Any]:
         "model": body["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if step.get("calls") else "stop"}],
     }
+    if "logprobs" in step:
+        value["choices"][0]["logprobs"] = {"content": step["logprobs"]}
     usage = step.get("usage", {"prompt_tokens": 100, "completion_tokens": 10})
     if usage is not None:
         value["usage"] = {"total_tokens": usage["prompt_tokens"] + usage["completion_tokens"], **usage}

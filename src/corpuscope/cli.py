@@ -99,6 +99,14 @@ def search(
     queries: Annotated[list[str], typer.Argument(help="Each is ranked by itself.", metavar="QUERY...")],
     k: Annotated[int, typer.Option("-k", help="Documents for each query.", min=1)] = 10,
     retriever: Annotated[str, typer.Option(help="bm25, bm25s, dense, late, or several joined by +.")] = "bm25",
+    rerank: Annotated[
+        str,
+        typer.Option(
+            help="Read the best again: cross-encoder, pointwise, setwise or listwise, and a model.",
+            metavar="KIND:MODEL",
+        ),
+    ] = "",
+    rerank_depth: Annotated[int, typer.Option(help="How many of the best.", min=2)] = 100,
     json: Json = False,
 ) -> None:
     """Rank the corpus for each query.
@@ -109,7 +117,7 @@ def search(
     """
     from .commands.search import search_command
 
-    search_command(corpus, queries, k=k, engine=retriever, as_json=json)
+    search_command(corpus, queries, k=k, engine=retriever, rerank=rerank, depth=rerank_depth, as_json=json)
 
 
 @app.command()

@@ -14,9 +14,11 @@ from ..workspace import clean
 from .progress import bring_up_to_date
 
 
-def search_command(path: Path, queries: Sequence[str], *, k: int, engine: str, as_json: bool) -> None:
+def search_command(
+    path: Path, queries: Sequence[str], *, k: int, engine: str, rerank: str, depth: int, as_json: bool
+) -> None:
     with Corpus.open(path) as corpus:
-        ranks = retriever(engine, corpus)
+        ranks = retriever(engine, corpus, rerank=rerank, depth=depth)
         bring_up_to_date([ranks])
         rankings = ranks.search(queries, k)
         analysis = Analysis(corpus.language)

@@ -4,6 +4,7 @@ from .background import awaited
 from .embedding import Embedding
 from .local import local_model
 from .open import open_model, served_model
+from .over_http import asked_over_http
 from .request import (
     Backoff,
     ContextOverflow,
@@ -18,6 +19,6 @@ from .request import (
 )
 
 __all__ = [
-    "Backoff", "ContextOverflow", "Embedding", "ModelFailed", "awaited", "context_window", "estimate_price", "final_error", "local_model", "one_line", "open_model", "price", "request", "retried",
+    "Backoff", "ContextOverflow", "Embedding", "ModelFailed", "asked_over_http", "awaited", "context_window", "estimate_price", "final_error", "local_model", "one_line", "open_model", "price", "request", "retried",
     "served_model",
 ]  # fmt: skip

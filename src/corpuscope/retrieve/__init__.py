@@ -10,6 +10,7 @@ from .bm25s import Bm25s
 from .fused import Fused
 from .grep import NOTHING, Dialect, GrepIndex, Need, Unreadable, literals, need_of, need_of_literal, one_of
 from .protocol import Hit, Index, Retriever
+from .rerank import DEPTH, RERANKERS, Reranked, reranker
 from .snippet import MAX_SCANNED, Snippet, snippet, snippet_of
 from .vectors import Dense, Late
 
@@ -20,10 +21,14 @@ MODELLED = ("dense", "late")
 """Those that work with a model, which `index --retriever NAME=MODEL` chooses."""
 
 
-def retriever(name: str, corpus: Corpus) -> Retriever:
-    """The engine of that name over a corpus, or several joined by `+`. Raises `UsageError` for one there is not."""
+def retriever(name: str, corpus: Corpus, *, rerank: str = "", depth: int = DEPTH) -> Retriever:
+    """The engine of that name over a corpus, or several joined by `+`; its first `depth` documents reranked by `rerank` (KIND:MODEL).
+
+    Raises `UsageError` for one there is not.
+    """
     engines = [ENGINES[part](corpus) for part in parts_of(name)]
-    return engines[0] if len(engines) == 1 else Fused(engines)
+    found = engines[0] if len(engines) == 1 else Fused(engines)
+    return Reranked(found, reranker(rerank), corpus, depth) if rerank else found
 
 
 def parts_of(name: str) -> list[str]:
@@ -43,6 +48,6 @@ def engines_of(corpus: Corpus) -> list[str]:
 
 
 __all__ = [
-    "ENGINES", "LANGUAGES", "MAX_SCANNED", "MODELLED", "NOTHING", "Analysis", "Bm25", "Bm25s", "Dense", "Dialect", "GrepIndex", "Hit", "Index", "Late", "Need", "Retriever", "Snippet",
-    "Unreadable", "engines_of", "follow_ingest", "literals", "need_of", "need_of_literal", "one_of", "parts_of", "retriever", "searchable", "snippet", "snippet_of",
+    "ENGINES", "LANGUAGES", "MAX_SCANNED", "MODELLED", "NOTHING", "RERANKERS", "Analysis", "Bm25", "Bm25s", "Dense", "Dialect", "GrepIndex", "Hit", "Index", "Late", "Need", "Reranked", "Retriever", "Snippet",
+    "Unreadable", "engines_of", "follow_ingest", "literals", "need_of", "need_of_literal", "one_of", "parts_of", "reranker", "retriever", "searchable", "snippet", "snippet_of",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ..agent import ANSWER_FORM, RANKING_FORM, Budget
 from ..corpus import Corpus
 from ..errors import UsageError
-from ..retrieve import parts_of
+from ..retrieve import RERANKERS, parts_of
 from ..structure import has_tables
 
 Task = Literal["answer", "ranking"]
@@ -48,7 +48,11 @@ class System(BaseModel):
     and documents by their docid (the retrieval agents of both papers), pages of a cached ranking (Pi-Serini), or passages (the trained
     agents)."""
     retriever: str = "bm25"
-    """What ranks: `bm25` (tantivy's), `bm25s` (the RISE paper's), or several joined by `+` (reciprocal rank fusion)."""
+    """What ranks: `bm25` (tantivy's), `bm25s` (the RISE paper's), `dense`, `late`, or several joined by `+` (reciprocal rank fusion)."""
+    rerank: str = ""
+    """KIND:MODEL that puts the best of a ranking into another order: `cross-encoder`, `pointwise`, `setwise` or `listwise`."""
+    rerank_depth: int = Field(default=100, ge=2)
+    """Documents of each ranking that it reads (DCI's baselines: 100)."""
     documents: Literal["original", "structured"] = "original"
     """What stands in W: the documents as they are, or with tables of contents (RISE, 3.2)."""
     k: int = Field(default=1000, ge=1)
@@ -96,6 +100,14 @@ class System(BaseModel):
             parts_of(name)
         except UsageError as error:
             raise ValueError(str(error)) from error
+        return name
+
+    @field_validator("rerank")
+    @classmethod
+    def _has_a_kind(cls, name: str) -> str:
+        kind, _, model = name.partition(":")
+        if name and (kind not in RERANKERS or not model):
+            raise ValueError(f"{name!r} is not KIND:MODEL with one of {', '.join(RERANKERS)}")
         return name
 
     @model_validator(mode="after")

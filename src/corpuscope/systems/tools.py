@@ -95,7 +95,7 @@ def _imports_by_grep(system: System) -> bool:
 def _bounded(system: System, workspace: Workspace) -> dict[str, Tool]:
     if not _ranks(system):
         return {tool.name: tool for tool in (bash_tool(workspace), read_tool(workspace))}
-    engine = retriever(system.retriever, workspace.corpus)
+    engine = retriever(system.retriever, workspace.corpus, rerank=system.rerank, depth=system.rerank_depth)
     if system.boundary == "passages":
         from ..agent import grammar_of
 
