@@ -1,6 +1,6 @@
 """`make bench`: every promise about speed, measured beside a peer in one run.
 
-    python -m benchmarks [--documents FOLDER] [--work FOLDER] [--rounds N] [--only NAME]
+    python -m benchmarks [--documents FOLDER] [--work FOLDER] [--rounds N] [--only NAME] [--sizes N ...]
 
 FOLDER is what is indexed: the 78k files of Debian's linux-source-6.1 for the figures in the README, the Django
 documentation of `make demo` when left out.
@@ -9,7 +9,6 @@ documentation of `make demo` when left out.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,8 +17,8 @@ from pathlib import Path
 
 from corpuscope import Corpus
 
-from . import commands, grepping, indexing, policies, searching, structuring, trajectory
-from .measure import Row
+from . import commands, grepping, growth, indexing, policies, searching, structuring, trajectory
+from .measure import Row, keep_history, report
 
 DEMO = Path(".demo")
 DJANGO = DEMO / "django-5.2.8/docs"
@@ -31,8 +30,9 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=Path("benchmarks/out"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--only", choices=["index", "search", "grep", "structure", "commands", "trajectory", "policies"]
+        "--only", choices=["index", "search", "grep", "structure", "commands", "trajectory", "policies", "growth"]
     )
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(growth.SIZES), help="of the grown collections")
     chosen = parser.parse_args()
     if not DJANGO.is_dir():
         subprocess.run([sys.executable, "examples/demo.py", "--documents-only"], check=True)
@@ -53,6 +53,7 @@ def main() -> int:
         "policies": lambda: policies.measure(django),
         "commands": lambda: commands.measure(django, chosen.rounds),
         "trajectory": lambda: trajectory.measure(django, DJANGO.resolve(), work, chosen.rounds),
+        "growth": lambda: growth.measure(chosen.documents.resolve(), work, chosen.rounds, chosen.sizes),
     }
     rows: list[Row] = []
     for name, part in parts.items():
@@ -64,6 +65,7 @@ def main() -> int:
             for row in rows
         ]
     report(rows, work / "results.json")
+    keep_history(rows, work / "history.jsonl")
     return 0 if all(row.kept for row in rows) else 1
 
 
@@ -71,14 +73,6 @@ def is_small(corpus: Path) -> bool:
     """Too few documents for the limits of `index` and `search`: starting up costs more than the work."""
     with Corpus.open(corpus) as opened:
         return len(opened) < 10_000
-
-
-def report(rows: list[Row], file: Path) -> None:
-    print(f"\n{'what':<62}{'ours':>14}{'peer':>12}{'ratio':>8}{'limit':>8}")
-    for row in rows:
-        limit = "" if row.limit is None else f"{row.limit:.2f}"
-        print(f"{row.name:<62}{row.ours:>14}{row.peer:>12}{row.ratio:>8.2f}{limit:>8}{'' if row.kept else '  MISSED'}")
-    file.write_text(json.dumps([vars(row) for row in rows], indent=2) + "\n")
 
 
 if __name__ == "__main__":

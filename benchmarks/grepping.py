@@ -21,6 +21,9 @@ REAL = "/opt/corpuscope/real"
 SELECTIVE = 40
 """Documents that a selective pattern matches at most."""
 
+TRIES = 300
+"""Draws for such words: a text that was grown many times over has few."""
+
 WHOLE = ("rg -c '[aeiou]{4}'", "rg -l 'e'", "rg -lv x", "rg -c '\\d{7}'")
 """Searches in which nothing can be narrowed."""
 
@@ -29,7 +32,7 @@ def measure(corpus_folder: Path, work: Path, rounds: int) -> list[Row]:
     with Corpus.open(corpus_folder) as corpus:
         rows = _building(corpus, work)
         with Workspace(corpus, whole=True) as workspace:
-            patterns = _selective(corpus, workspace)
+            patterns = selective(corpus, workspace)
             found = [_compared(workspace, f"rg -l '{pattern}'", rounds) for pattern in patterns]
             median = statistics.median(row.ratio for row in found)
             rows += [*found, Row("rg -l of these: median, against a twentieth", "", "", median, 0.05)]
@@ -70,13 +73,15 @@ def _told(command: list[str]) -> dict[str, float]:
     return found
 
 
-def _selective(corpus: Corpus, workspace: Workspace, count: int = 6) -> list[str]:
+def selective(corpus: Corpus, workspace: Workspace, count: int = 6) -> list[str]:
     """Words of the documents, drawn by chance, that stand in few of them."""
     chance = random.Random(7)
     entries = [entry for entry in corpus.entries() if entry.bytes > 2_000]
     index = GrepIndex(corpus)
     found: list[str] = []
-    while len(found) < count:
+    for _ in range(TRIES):
+        if len(found) == count:
+            break
         text = corpus.store.read(chance.choice(entries).path).decode(errors="ignore")
         word = chance.choice(re.findall(r"[A-Za-z_]{6,24}", text) or ["a"])
         keys = index.candidates(need_of(word, "rust"))
@@ -84,7 +89,7 @@ def _selective(corpus: Corpus, workspace: Workspace, count: int = 6) -> list[str
             matches = execute(workspace.sandbox, f"{REAL}/rg -l '{word}' | wc -l", 60)
             if 0 < int(matches.output) <= SELECTIVE:
                 found.append(word)
-    return found
+    return found or ["nowhere_to_be_found"]
 
 
 def _compared(workspace: Workspace, command: str, rounds: int, limit: float | None = None) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
@@ -63,3 +64,27 @@ def side_by_side(commands: Mapping[str, Sequence[str]], rounds: int, **options: 
         name: Measured(statistics.median(m.seconds for m in found), statistics.median(m.megabytes for m in found))
         for name, found in runs.items()
     }
+
+
+def report(rows: Sequence[Row], file: Path) -> None:
+    """Print the table, and write it to `file` as JSON."""
+    print(f"\n{'what':<72}{'ours':>14}{'peer':>14}{'ratio':>8}{'limit':>8}")
+    for row in rows:
+        limit = "" if row.limit is None else f"{row.limit:.2f}"
+        print(f"{row.name:<72}{row.ours:>14}{row.peer:>14}{row.ratio:>8.2f}{limit:>8}{'' if row.kept else '  MISSED'}")
+    file.write_text(json.dumps([vars(row) for row in rows], indent=2) + "\n")
+
+
+def keep_history(rows: Sequence[Row], file: Path) -> None:
+    """Add this run to those before, and tell which ratios moved by a third or more since the last that had them."""
+    last: dict[str, float] = {}
+    for line in file.read_text().splitlines() if file.exists() else ():
+        last |= json.loads(line)["ratios"]
+    ratios = {row.name: row.ratio for row in rows}
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+    run = {"when": time.strftime("%Y-%m-%dT%H:%M:%S"), "commit": commit, "ratios": ratios}
+    with file.open("a") as out:
+        out.write(json.dumps(run) + "\n")
+    for name in ratios.keys() & last.keys():
+        if last[name] and not 0.75 < ratios[name] / last[name] < 4 / 3:
+            print(f"moved since the last run: {name}: {last[name]:.2f} -> {ratios[name]:.2f}")

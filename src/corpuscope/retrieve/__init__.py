@@ -11,10 +11,17 @@ from .fused import Fused
 from .grep import NOTHING, Dialect, GrepIndex, Need, Unreadable, literals, need_of, need_of_literal, one_of
 from .protocol import Hit, Index, Retriever
 from .rerank import DEPTH, RERANKERS, Reranked, reranker
+from .rm3 import Rm3
 from .snippet import MAX_SCANNED, Snippet, snippet, snippet_of
 from .vectors import Dense, Late
 
-ENGINES: dict[str, Callable[[Corpus], Retriever]] = {"bm25": Bm25, "bm25s": Bm25s, "dense": Dense, "late": Late}
+ENGINES: dict[str, Callable[[Corpus], Retriever]] = {
+    "bm25": Bm25,
+    "bm25s": Bm25s,
+    "dense": Dense,
+    "late": Late,
+    "rm3": Rm3,
+}
 """By the name that a system or `--retriever` gives. Each keeps its index in `index/NAME`."""
 
 MODELLED = ("dense", "late")
@@ -48,6 +55,6 @@ def engines_of(corpus: Corpus) -> list[str]:
 
 
 __all__ = [
-    "ENGINES", "LANGUAGES", "MAX_SCANNED", "MODELLED", "NOTHING", "RERANKERS", "Analysis", "Bm25", "Bm25s", "Dense", "Dialect", "GrepIndex", "Hit", "Index", "Late", "Need", "Reranked", "Retriever", "Snippet",
+    "ENGINES", "LANGUAGES", "MAX_SCANNED", "MODELLED", "NOTHING", "RERANKERS", "Analysis", "Bm25", "Bm25s", "Dense", "Dialect", "GrepIndex", "Hit", "Index", "Late", "Need", "Reranked", "Retriever", "Rm3", "Snippet",
     "Unreadable", "engines_of", "follow_ingest", "literals", "need_of", "need_of_literal", "one_of", "parts_of", "reranker", "retriever", "searchable", "snippet", "snippet_of",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ type (case M1).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 MAX_TERMS = 256
 """Distinct terms of one query; of a longer one the rarest are kept."""
+
+
+Term = tuple[str, str]
+"""(field, term) as they stand in the index."""
 
 
 class Bm25:
@@ -69,15 +73,25 @@ class Bm25:
         return count
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return self.ranked([self.terms(query) for query in queries], k)
+
+    def terms(self, query: str) -> dict[Term, float]:
+        """The terms of a query, weighted by how often each is said."""
+        counts = Counter(("body", term) for term in self.analysis.query_words(query))
+        counts.update(("unspaced", term) for term in self.analysis.query_bigrams(query))
+        return dict(counts)
+
+    def ranked(self, queries: Sequence[Mapping[Term, float]], k: int) -> list[list[Hit]]:
+        """One ranking for each query of weighted terms."""
         if self._searcher is None or self._revision != self.corpus.revision:
             self.update()
             index = self.index.open()
             index.reload()
             self._searcher, self._revision = index.searcher(), self.corpus.revision
-        return [self._rank(self._searcher, query, k) for query in queries]
+        return [self._rank(self._searcher, weights, k) for weights in queries]
 
-    def _rank(self, searcher: tantivy.Searcher, query: str, k: int) -> list[Hit]:
-        parsed = self._query(searcher, query)
+    def _rank(self, searcher: tantivy.Searcher, weights: Mapping[Term, float], k: int) -> list[Hit]:
+        parsed = self._query(searcher, weights)
         if parsed is None or k < 1:
             return []
         hits = searcher.search(parsed, limit=k, count=False).hits
@@ -87,19 +101,17 @@ class Bm25:
             Hit(docids[key], float(score or 0.0)) for key, (score, _) in zip(keys, hits, strict=True) if key in docids
         ]
 
-    def _query(self, searcher: tantivy.Searcher, query: str) -> tantivy.Query | None:
+    def _query(self, searcher: tantivy.Searcher, weights: Mapping[Term, float]) -> tantivy.Query | None:
         import tantivy
 
-        counts = Counter(("body", term) for term in self.analysis.query_words(query))
-        counts.update(("unspaced", term) for term in self.analysis.query_bigrams(query))
-        terms: Iterable[tuple[str, str]] = counts
-        if len(counts) > MAX_TERMS:
-            terms = sorted(counts, key=lambda term: searcher.doc_freq(*term))[:MAX_TERMS]
+        terms: Iterable[Term] = weights
+        if len(weights) > MAX_TERMS:
+            terms = sorted(weights, key=lambda term: searcher.doc_freq(*term))[:MAX_TERMS]
         clauses = []
         for field, term in terms:
             clause = tantivy.Query.term_query(self.index.open().schema, field, term, index_option="freq")
-            if (n := counts[field, term]) > 1:
-                clause = tantivy.Query.boost_query(clause, float(n))
+            if (weight := weights[field, term]) != 1:
+                clause = tantivy.Query.boost_query(clause, float(weight))
             clauses.append((tantivy.Occur.Should, clause))
         return tantivy.Query.boolean_query(clauses) if clauses else None
 

@@ -10,9 +10,9 @@ MEASURES = ("nDCG@10", "R@20")
 
 
 def ranking_scores(
-    rankings: Mapping[str, Sequence[str]], grades: Mapping[str, Mapping[str, int]]
+    rankings: Mapping[str, Sequence[str]], grades: Mapping[str, Mapping[str, int]], names: Sequence[str] = MEASURES
 ) -> dict[str, dict[str, float]]:
-    """query_id -> measure -> value, for every judged query; one that has no ranking scores 0.
+    """query_id -> measure (of `names`) -> value, for every judged query; one that has no ranking scores 0.
 
     `rankings` is query_id -> docids, best first; a query's own id among them is left out (BEIR: an argument is not its own
     counter-argument). `grades` is query_id -> docid -> grade; queries without a relevant document have no value.
@@ -28,8 +28,8 @@ def ranking_scores(
         }
         for query_id in judged
     }
-    scores: dict[str, dict[str, float]] = {query_id: dict.fromkeys(MEASURES, 0.0) for query_id in judged}
-    measures = [ir_measures.parse_measure(measure) for measure in MEASURES]
+    scores: dict[str, dict[str, float]] = {query_id: dict.fromkeys(names, 0.0) for query_id in judged}
+    measures = [ir_measures.parse_measure(measure) for measure in names]
     for metric in ir_measures.iter_calc(measures, judged, {q: docs for q, docs in run.items() if docs}):
         scores[metric.query_id][str(metric.measure)] = float(metric.value)
     return scores

@@ -1,0 +1,99 @@
+"""`python -m benchmarks.probe CORPUS ROUNDS [CSEARCH_INDEX]`: what one process that serves a corpus costs, as JSON: the middle of all rounds.
+
+In one process, so that its peak memory is that of serving: the RISE tools, indexed grep beside ripgrep, and import into W.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from corpuscope import Corpus, Workspace
+from corpuscope.retrieve import Bm25
+from corpuscope.workspace import Tool, execute, rise_tools
+
+from .grepping import REAL, selective
+from .searching import QUERY_SETS
+
+COMMANDS = ("rg -n -i 'memory|session' | head -40", "rg -c error | sort -t: -k2 -nr | head", "ls | wc -l")
+"""Of an agent in W."""
+
+
+def main(folder: str, rounds: int, csearch: str = "") -> None:
+    times: dict[str, list[float]] = {}
+
+    def timed(name: str, call: Callable[..., Any], *arguments: Any) -> None:
+        started = time.perf_counter()
+        call(*arguments)
+        times.setdefault(name, []).append((time.perf_counter() - started) * 1e3)
+
+    with Corpus.open(folder) as corpus:
+        engine = Bm25(corpus)
+        engine.search(["warm"], 10)
+        for queries in QUERY_SETS * rounds:
+            with Workspace(corpus) as workspace:
+                tools = rise_tools(workspace, engine)
+                timed("rank", engine.search, queries, 1000)
+                timed("search", _called, tools["search"], {"queries": list(queries)})
+                for command in COMMANDS:
+                    timed("bash", _called, tools["bash"], {"command": command})
+        times["import"] = [_import(corpus, engine, rounds)]
+        memory = _peak()
+        with Workspace(corpus, whole=True) as workspace:
+            words = selective(corpus, workspace, 5)
+            execute(workspace.sandbox, f"{REAL}/rg -c warm > /dev/null", 300)
+            for word in words * rounds:
+                timed("rg", execute, workspace.sandbox, f"rg -l '{word}'", 300)
+                timed("plain rg", execute, workspace.sandbox, f"{REAL}/rg -l '{word}'", 300)
+                if csearch:
+                    timed("csearch", _csearch, word, csearch)
+        middle = {name: statistics.median(values) for name, values in times.items()}
+        # The index is mapped and read in this process: what grep adds is in it too.
+        print(json.dumps({**middle, "memory": memory, "serving": _peak()}))
+
+
+def _called(tool: Tool, arguments: dict[str, Any]) -> None:
+    asyncio.run(tool.call(arguments))
+
+
+def _csearch(word: str, index: str) -> None:
+    subprocess.run(
+        ["csearch", "-l", word], env=os.environ | {"CSEARCHINDEX": index}, stdout=subprocess.DEVNULL, check=True
+    )
+
+
+def _peak() -> float:
+    """Megabytes of this process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _import(corpus: Corpus, engine: Bm25, rounds: int) -> float:
+    """Microseconds a file, of the store's own work: names looked up, folders made, files linked or written."""
+    docids = [
+        hit.docid
+        for hits in engine.search([query for queries in QUERY_SETS for query in queries], 1000)
+        for hit in hits
+    ]
+    docids = list(dict.fromkeys(docids))
+    found = []
+    for number in range(rounds):
+        into = Path(corpus.root) / f"workspaces/probe{number}-{os.getpid()}"
+        started = time.perf_counter()
+        count = corpus.materialize(docids, into)
+        found.append((time.perf_counter() - started) * 1e6 / count)
+        shutil.rmtree(into)
+    return min(found)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
