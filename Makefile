@@ -12,10 +12,10 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/pytest -n auto -m "not slow"
 
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.slow
 	$(BIN)/pytest -n auto -m slow
 
-test-all: $(VENV)/.dev
+test-all: $(VENV)/.slow
 	$(BIN)/pytest -n auto
 
 lint: $(VENV)/.dev
@@ -43,3 +43,8 @@ $(VENV)/.dev: $(BUILT_FROM) | $(BIN)/python
 	@echo "Installing what the tests need ..."
 	@$(BIN)/python -m pip install --quiet --editable '.[bench,bm25s,claude-code,convert,dense,langchain,parquet]' --group dev
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.slow: $(VENV)/.dev
+	@echo "Installing small local models and what runs them (some 6 GB) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[local]' --group slow
+	@touch $@
