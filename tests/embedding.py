@@ -6,12 +6,13 @@ import base64
 import json
 import random
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from .scripted import ScriptedServer
+from .scripted import ScriptedServer, Step
 
 DIMENSIONS = 32
 
@@ -33,10 +34,12 @@ def cosine(a: str, b: str) -> float:
 
 
 class EmbeddingServer(ScriptedServer):
-    """Speaks OpenAI's embeddings. `failures` are (status, message, headers) of the first replies; texts longer than `longest` are refused."""
+    """Speaks OpenAI's embeddings, and chat by its `steps`. `failures` are (status, message, headers) of the first replies; texts longer than `longest` are refused."""
 
-    def __init__(self, failures: list[tuple[int, str]] | None = None, longest: int = 1 << 30) -> None:
-        super().__init__([{}])
+    def __init__(
+        self, steps: Sequence[Step] = ({},), failures: list[tuple[int, str]] | None = None, longest: int = 1 << 30
+    ) -> None:
+        super().__init__(steps)
         self.failures = list(failures or [])
         self.longest = longest
         self.texts: list[str] = []

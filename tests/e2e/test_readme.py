@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ..conftest import write_files
+from ..embedding import EmbeddingServer
 from ..scripted import ANSWER, ScriptedServer, call
 from .conftest import PROGRAM, clean_environment
 
@@ -42,7 +43,7 @@ def test_the_commands_of_the_readme_run_in_their_order(folder: Path) -> None:
     assert len(lines) >= 13
     steps = [{"calls": [call("search", {"queries": ["session cache"]})]}, ANSWER] * 8
     verdict = {"text": "extracted_final_answer: none\nreasoning: none\ncorrect: no\nconfidence: 100"}
-    with ScriptedServer(steps) as server, ScriptedServer([verdict]) as judge:
+    with EmbeddingServer(steps) as server, ScriptedServer([verdict]) as judge:
         environment = clean_environment(
             OPENAI_API_KEY="x", ANTHROPIC_API_KEY="x", OPENAI_BASE_URL=server.base_url,
             ANTHROPIC_BASE_URL=server.base_url.removesuffix("/v1"), HOME=str(folder), PATH=f"{PROGRAM.parent}:/usr/bin:/bin",

@@ -43,6 +43,7 @@ def index_command(
                 SourceSettings(**settings),
                 language=language,
                 packed=packed,
+                models={name: model for name, model in chosen.items() if model},
                 progress=done,
                 following=follow_ingest,
             )
