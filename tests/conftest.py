@@ -10,10 +10,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from corpuscope.corpus import Corpus, SourceSettings
 
 MakeCorpus = Callable[..., Corpus]
+
+# A machine that is busy elsewhere is no fault of the code: nothing here is about time.
+settings.register_profile("corpuscope", deadline=None)
+settings.load_profile("corpuscope")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

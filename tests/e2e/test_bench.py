@@ -30,6 +30,7 @@ def colours(cli: Cli, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_datasets_are_listed_and_shown(cli: Cli) -> None:
     listed = cli("bench", "datasets").stdout
     assert all(name in listed for name in ("django-hops", "browsecomp-plus", "bright-biology", "scifact"))
@@ -80,6 +81,7 @@ def test_from_a_dataset_to_a_report(cli: Cli, colours: Path) -> None:
     assert "| exact | 12 | 50.0% |" in cli("bench", "report", "one", "--markdown", "--judge", "exact").stdout
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_a_live_table_that_ids_cannot_drive(colours: Path) -> None:
     rows = (colours / "d.jsonl").read_text().splitlines()
     first = {**json.loads(rows[0]), "query_id": "zero\x1b]0;owned\x07 [bold]x"}

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ..conftest import write_files
+from ..embedding import EmbeddingServer
 from ..scripted import ANSWER, ScriptedServer, call
 from .conftest import PROGRAM, Cli, clean_environment
 
@@ -128,6 +129,7 @@ def test_shell_works_on_the_whole_corpus_through_its_index(cli: Cli, indexed: Pa
     assert cli("shell", indexed, "--whole", "-c", "touch x 2>/dev/null || echo read-only").stdout == "read-only\n"
 
 
+@pytest.mark.slow
 def test_another_retriever_is_indexed_once_and_kept_up_to_date(cli: Cli, indexed: Path, tmp_path: Path) -> None:
     cli("index", tmp_path / "docs", "--into", indexed, "--retriever", "bm25s")
     assert "index bm25s: up to date" in cli("doctor", indexed).stdout
@@ -192,6 +194,7 @@ def test_doctor_says_what_works_and_what_to_do(cli: Cli, indexed: Path) -> None:
     assert {"name": "documents", "state": "bad"}.items() <= json.loads(done.stdout)[-1].items()
 
 
+@pytest.mark.slow
 def test_doctor_on_a_refused_corpus(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text('{"docid": "1", "text": "a"}\nbroken\n')
     done = cli("index", "r.jsonl", "--into", "c", "--report", "report.jsonl", check=False)
@@ -268,6 +271,7 @@ def test_version(cli: Cli) -> None:
     assert cli("--version").stdout == f"corpuscope {corpuscope.__version__}\n"
 
 
+@pytest.mark.slow
 def test_systems_lists_and_shows(cli: Cli, tmp_path: Path) -> None:
     rows = dict(line.split(maxsplit=1) for line in cli("systems").stdout.splitlines())
     assert {"rise", "rise-bm25", "dci-lite", "dci-lite-l0", "dci-read-grep"} <= set(rows)
@@ -292,3 +296,57 @@ def test_systems_lists_and_shows(cli: Cli, tmp_path: Path) -> None:
 def test_dci_needs_the_sandbox(cli: Cli, indexed: Path) -> None:
     done = cli("ask", indexed, "?", "--system", "dci-lite", "--sandbox", "off", "--model", "scout", check=False)
     assert done.returncode == 2 and "needs the sandbox" in done.stderr
+
+
+def test_a_packed_corpus_does_what_any_other_does(cli: Cli, tmp_path: Path) -> None:
+    write_files(tmp_path / "few", {"cats.md": "# Cats\n\nA cat sat on the mat.\n", "dogs.md": "# Dogs\n\nA dog ran.\n"})
+    cli("index", "few", "--into", "packed.corpus", "--packed")
+    assert sorted(f.name for f in (tmp_path / "packed.corpus/packs/000").iterdir()) == ["shard-000001.txt"]
+    assert "cats.md:3" in cli("search", "packed.corpus", "mat").stdout
+    assert (
+        cli("shell", "packed.corpus", "mat", "-c", "ls; cat cats.md").stdout
+        == "cats.md\n# Cats\n\nA cat sat on the mat.\n"
+    )
+    assert (
+        cli("shell", "packed.corpus", "--whole", "-c", "rg -n sat").stdout
+        == "000/shard-000001.txt:4:A cat sat on the mat.\n"
+    )
+    cli("structure", "packed.corpus", "--propose", "headings")
+    asked = json.loads(cli("ask", "packed.corpus", "Where did the cat sit?", "--model", "scout", "--json").stdout)
+    assert asked["stop_reason"] == "answered"
+    assert "2 unchanged" in cli("index", "few", "--into", "packed.corpus").stdout
+    assert "up to date" in cli("doctor", "packed.corpus").stdout
+
+
+@pytest.mark.slow
+def test_vectors_are_made_once_and_follow_the_documents(cli: Cli, indexed: Path, tmp_path: Path) -> None:
+    with EmbeddingServer() as server:
+        model = f"dense=m@{server.base_url}"
+        cli("index", tmp_path / "docs", "--into", indexed, "--retriever", model)
+        count = len(server.texts)  # type: ignore[attr-defined]
+        assert count and "index dense: up to date" in cli("doctor", indexed).stdout
+        (tmp_path / "docs/emu.md").write_text("# Emus\n\nAn emu ran.\n")
+        cli("index", tmp_path / "docs", "--into", indexed)
+        assert len(server.texts) == count + 1, "only what is new"  # type: ignore[attr-defined]
+        hits = json.loads(cli("search", indexed, "emus an emu ran", "--retriever", "bm25+dense", "--json").stdout)[
+            "hits"
+        ]
+        assert hits[0]["path"] == "emu.md"
+        server.failures = [(401, "no such key")]  # type: ignore[attr-defined]
+        refused = cli("search", indexed, "emu", "--retriever", "dense", check=False)
+        assert refused.returncode == 3 and "refuses the API key" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--retriever", "nope"], "there is no retriever 'nope'"),
+        (["--retriever", "bm25=openai:x"], "the retriever bm25 works without a model"),
+        (["--retriever", "dense=m"], "embedding model 'm': write provider:model"),
+        (["--retriever", "late"], "the retriever late needs a model"),
+    ],
+)
+def test_a_retriever_that_cannot_be_says_why(cli: Cli, tmp_path: Path, arguments: list[str], said: str) -> None:
+    write_files(tmp_path / "few", {"cats.md": "# Cats\n\nA cat sat.\n"})
+    done = cli("index", "few", "--into", "few.corpus", *arguments, check=False)
+    assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1

@@ -116,6 +116,7 @@ def test_a_path_that_is_not_there(cli: Cli, indexed: Path) -> None:
         assert done.returncode == 2 and f"no document {path}" in done.stderr
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_cost_is_confirmed_and_shown(indexed: Path) -> None:
     with ProposingServer() as server:
         for answer, asked in (("n\n", 0), ("y\n", 1)):
@@ -244,6 +245,7 @@ def test_ask_by_rise_on_the_demo_corpus(cli: Cli, tmp_path: Path, django_docs: P
     assert line == "Default: ``'default'``"
 
 
+@pytest.mark.slow
 def test_resume_of_a_run_whose_tables_changed_is_refused(cli: Cli, indexed: Path, tmp_path: Path) -> None:
     cli("structure", indexed, "--limit", "1")
     with ScriptedServer([{"status": 401}]) as server:
@@ -254,6 +256,7 @@ def test_resume_of_a_run_whose_tables_changed_is_refused(cli: Cli, indexed: Path
     assert done.returncode == 2 and "the tables of contents" in done.stderr
 
 
+@pytest.mark.slow
 def test_documents_without_a_current_table_are_told_of(cli: Cli, indexed: Path, tmp_path: Path) -> None:
     cli("structure", indexed)
     assert "ok    tables: every document has its table" in cli("doctor", indexed).stdout

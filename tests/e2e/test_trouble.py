@@ -112,6 +112,7 @@ def test_a_read_only_corpus_is_searched_and_asked(indexed: Path, tmp_path: Path)
     assert "cats.md:3-4" in done.stdout and "documents were copied" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_is_not_taken_up_on_a_changed_corpus(cli: Cli, indexed: Path, tmp_path: Path) -> None:
     steps = [{"calls": [call("search", {"queries": ["cat"]})]}, {"status": 400, "error": {"message": "no"}}]
     with ByHistory(steps) as server:

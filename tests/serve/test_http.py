@@ -58,6 +58,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_twenty_clients_at_once_and_one_killed(
     corpus: Corpus, serve: Serve, workspaces: Callable[[], list[Path]]
 ) -> None:

@@ -16,9 +16,9 @@ from .request import (
     price,
     request,
     retried,
+    say_again,
 )
 
 __all__ = [
-    "Backoff", "ContextOverflow", "Embedding", "ModelFailed", "asked_over_http", "awaited", "context_window", "estimate_price", "final_error", "local_model", "one_line", "open_model", "price", "request", "retried",
-    "served_model",
+    "Backoff", "ContextOverflow", "Embedding", "ModelFailed", "asked_over_http", "awaited", "context_window", "estimate_price", "final_error", "local_model", "one_line", "open_model", "price", "request", "retried", "say_again", "served_model",
 ]  # fmt: skip

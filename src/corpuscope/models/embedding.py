@@ -12,7 +12,7 @@ from pydantic_ai.exceptions import UserError
 from ..errors import SetupError, UsageError
 from .background import awaited
 from .open import openai_provider
-from .request import Backoff, ContextOverflow, ModelFailed, retried
+from .request import Backoff, ContextOverflow, ModelFailed, retried, say_again
 
 if TYPE_CHECKING:
     from pydantic_ai.embeddings import EmbeddingModel
@@ -57,7 +57,7 @@ class Embedding:
             try:
                 result = await retried(
                     lambda: self._model.embed(texts, input_type=role, settings={"truncate": True}),
-                    backoff=self.backoff, seconds_left=lambda: SECONDS, on_retry=lambda error, wait: None,
+                    backoff=self.backoff, seconds_left=lambda: SECONDS, on_retry=say_again,
                 )  # fmt: skip
             except ContextOverflow:
                 result = None

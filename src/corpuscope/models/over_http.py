@@ -9,7 +9,7 @@ from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
 
 from ..errors import SetupError
 from .background import awaited
-from .request import Backoff, ContextOverflow, ModelFailed, retried
+from .request import Backoff, ContextOverflow, ModelFailed, retried, say_again
 
 SECONDS = 600.0
 """For one request, with all its tries."""
@@ -19,7 +19,7 @@ def asked_over_http(url: str, body: dict[str, Any], backoff: Backoff | None = No
     """The JSON reply; the key is OPENAI_API_KEY, if the server wants one. Raises `SetupError` for one that keeps failing."""
     call = retried(
         lambda: _post(url, body),
-        backoff=backoff or Backoff(), seconds_left=lambda: SECONDS, on_retry=lambda error, wait: None,
+        backoff=backoff or Backoff(), seconds_left=lambda: SECONDS, on_retry=say_again,
     )  # fmt: skip
     try:
         return awaited(call)

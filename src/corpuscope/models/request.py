@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -94,6 +95,11 @@ async def retried(
                 raise ModelFailed(f"{one_line(error)} (asked to wait {wait:.0f} s, more than is left)") from error
             on_retry(one_line(error), wait)
             await asyncio.sleep(wait)
+
+
+def say_again(error: str, wait: float) -> None:
+    """Tell of a failure where nobody else listens: in the log, which goes to standard error unless a program wants it elsewhere."""
+    logging.getLogger("corpuscope").warning("the model fails (%s); trying again in %.0f s", error, wait)
 
 
 def price(response: ModelResponse) -> float | None:

@@ -20,8 +20,6 @@ from .protocol import Hit, Progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ..models import Embedding
-
 FORMAT = 1
 PASSAGE = 1_000
 """Characters of a passage: some 250 tokens, which small models take."""
@@ -69,7 +67,7 @@ class Dense:
         self.corpus = corpus
         self.folder = corpus.root / "index" / self.name
         self._lancedb = lancedb
-        self._opened: Any = None
+        self._model: Any = None
         self._table: Any = None
         self._revision = -1
 
@@ -102,27 +100,27 @@ class Dense:
 
     # What `late` does in its own way.
 
+    def open_model(self) -> Any:
+        """The model, opened once."""
+        from ..models import Embedding  # it takes a while to import
+
+        self._model = self._model or Embedding(self.model)
+        return self._model
+
     def vectors_of_queries(self, queries: Sequence[str]) -> list[Any]:
-        return list(self._embedding()(queries, "query"))
+        return list(self.open_model()(queries, "query"))
 
     def column(self, passages: Sequence[str]) -> pa.Array:
         """The vectors of passages, as they stand in the table."""
         import numpy as np
         import pyarrow as pa
 
-        vectors = np.array(self._embedding()(passages, "document"), dtype=np.float32)
+        vectors = np.array(self.open_model()(passages, "document"), dtype=np.float32)
         return pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
 
     def similarity(self, distance: float, query: Any) -> float:
         """Of a distance as LanceDB tells it: the cosine."""
         return 1.0 - distance
-
-    def _embedding(self) -> Embedding:
-        from ..models import Embedding  # it takes a while to import
-
-        self._opened = self._opened or Embedding(self.model)
-        opened: Embedding = self._opened
-        return opened
 
     def _rank(self, vector: Any, k: int) -> list[Hit]:
         passages, rows = 2 * k, self._table.count_rows()
@@ -152,6 +150,7 @@ class Dense:
 
     def _catch_up(self, progress: Progress | None) -> int:
         meta = self.meta()
+        self.open_model()  # one that cannot be had leaves no trace
         if not meta:  # none yet, or another model's
             shutil.rmtree(self.folder, ignore_errors=True)
         try:
@@ -229,14 +228,21 @@ class Late(Dense):
 
     name = "late"
 
+    def open_model(self) -> Any:
+        from ..models import local_model
+
+        name = self.model.removeprefix("sentence-transformers:")
+        self._model = self._model or local_model(lambda library: library.MultiVectorEncoder, name)
+        return self._model
+
     def vectors_of_queries(self, queries: Sequence[str]) -> list[Any]:
-        return [_matrix(tokens) for tokens in self._encoder().encode_query(list(queries), show_progress_bar=False)]
+        return [_matrix(tokens) for tokens in self.open_model().encode_query(list(queries), show_progress_bar=False)]
 
     def column(self, passages: Sequence[str]) -> pa.Array:
         import numpy as np
         import pyarrow as pa
 
-        documents = [_matrix(d) for d in self._encoder().encode_document(list(passages), show_progress_bar=False)]
+        documents = [_matrix(d) for d in self.open_model().encode_document(list(passages), show_progress_bar=False)]
         tokens = np.concatenate(documents)
         vectors = pa.FixedSizeListArray.from_arrays(pa.array(tokens.ravel()), tokens.shape[1])
         ends = np.cumsum([0, *(len(d) for d in documents)]).astype(np.int32)
@@ -245,14 +251,6 @@ class Late(Dense):
     def similarity(self, distance: float, query: Any) -> float:
         """LanceDB sums 1 - cosine over the query's tokens."""
         return float(len(query)) - distance
-
-    def _encoder(self) -> Any:
-        from ..models import local_model
-
-        if self._opened is None:
-            name = self.model.removeprefix("sentence-transformers:")
-            self._opened = local_model(lambda library: library.MultiVectorEncoder, name)
-        return self._opened
 
 
 def passages_of(entry: Entry, text: str) -> Iterator[str]:

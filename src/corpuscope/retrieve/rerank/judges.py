@@ -152,13 +152,13 @@ class _Judge:
         from pydantic_ai.messages import ModelRequest
         from pydantic_ai.models import ModelRequestParameters
 
-        from ...models import Backoff, ContextOverflow, ModelFailed, request
+        from ...models import Backoff, ContextOverflow, ModelFailed, request, say_again
 
         async with free:
             try:
                 return await request(
                     self._model, [ModelRequest.user_text_prompt(prompt)], self._settings, ModelRequestParameters(),
-                    backoff=Backoff(), seconds_left=lambda: SECONDS, on_retry=lambda error, wait: None,
+                    backoff=Backoff(), seconds_left=lambda: SECONDS, on_retry=say_again,
                 )  # fmt: skip
             except (ContextOverflow, ModelFailed, TimeoutError) as error:
                 raise SetupError(f"the reranking model {self.name} fails: {error or 'no answer in time'}") from error
