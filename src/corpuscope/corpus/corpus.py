@@ -119,6 +119,8 @@ class Corpus:
         return corpus, changes
 
     def close(self) -> None:
+        if self.packs is not None:
+            self.packs.close()
         self.manifest.close()
 
     def __enter__(self) -> Self:

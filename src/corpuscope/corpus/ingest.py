@@ -186,9 +186,6 @@ class _Ingest:
             self.manifest.put("revision", str(self.entering.revision))
 
     def _finish(self, skip_bad: bool) -> None:
-        if self.changes.bad and not skip_bad:
-            self._commit()
-            raise UsageError(_bad_rows(self.changes))
         moved = False
         for _ in self.store.settle(self.entering.revision):
             self._commit_now_and_then()
@@ -196,6 +193,9 @@ class _Ingest:
         if moved:
             self._commit()
             self._sweep()
+        if self.changes.bad and not skip_bad:
+            self._commit()
+            raise UsageError(_bad_rows(self.changes))
         self.manifest.put("unfinished", "no")
         self._commit()
 

@@ -116,7 +116,7 @@ class PackedStore:
         """Rid the shards of text that is no document's any more; may be cut off after each `yield`, and gone on with."""
         for (key,) in self.db.execute("SELECT key FROM shards WHERE thinned").fetchall():
             if self._open and self._open.key == key:
-                self._close()
+                self.close()
             left = self._places("shard = ? ORDER BY start", (key,))
             with open(self._file(key), "rb") as shard:
                 for place in left:
@@ -213,7 +213,7 @@ class PackedStore:
         opened = self._open or self._newest()
         if opened is None or (opened.size and opened.size + more > SHARD_BYTES):
             self._open = opened
-            self._close()
+            self.close()
             key = self.db.execute("INSERT INTO shards DEFAULT VALUES").lastrowid
             assert key is not None
             os.makedirs(os.path.dirname(self._file(key)), exist_ok=True)
@@ -238,7 +238,8 @@ class PackedStore:
         os.lseek(handle, size, os.SEEK_SET)
         return _Open(row[0], handle, size, last.line - 1 + last.lines)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Let go of the shard that was being written."""
         if self._open:
             os.close(self._open.handle)
         self._open = None

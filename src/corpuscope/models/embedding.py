@@ -7,11 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from pydantic_ai.exceptions import UserError
-
 from ..errors import SetupError, UsageError
 from .background import awaited
-from .open import openai_provider
+from .open import inferred, openai_provider
 from .request import Backoff, ContextOverflow, ModelFailed, retried, say_again
 
 if TYPE_CHECKING:
@@ -103,13 +101,6 @@ def _opened(name: str) -> EmbeddingModel:
         from pydantic_ai.embeddings.sentence_transformers import SentenceTransformerEmbeddingModel
 
         return SentenceTransformerEmbeddingModel(name.partition(":")[2])
-    try:
-        from pydantic_ai.embeddings import infer_embedding_model
+    from pydantic_ai.embeddings import infer_embedding_model
 
-        return infer_embedding_model(name)
-    except UserError as error:
-        raise SetupError(f"cannot use {name}: {' '.join(str(error).split())}") from error
-    except ImportError as error:
-        raise SetupError(f"{name} needs a package: pip install 'pydantic-ai-slim[{name.split(':')[0]}]'") from error
-    except ValueError as error:
-        raise UsageError(f"embedding model {name}: {error}") from error
+    return inferred(name, infer_embedding_model)

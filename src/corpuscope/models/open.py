@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 from urllib.request import urlopen
 
 from pydantic_ai.exceptions import UserError
@@ -14,6 +15,8 @@ from ..errors import SetupError, UsageError
 
 if TYPE_CHECKING:
     from pydantic_ai.providers.openai import OpenAIProvider
+
+Opened = TypeVar("Opened")
 
 
 def open_model(name: str, base_url: str = "") -> Model:
@@ -27,8 +30,13 @@ def open_model(name: str, base_url: str = "") -> Model:
         return OpenAIChatModel(name.removeprefix("openai:"), provider=openai_provider(base_url))
     if ":" not in name:
         raise UsageError(f"model {name}: write provider:model (openai:gpt-5.4-mini), or add --base-url")
+    return inferred(name, infer_model)
+
+
+def inferred(name: str, infer: Callable[[str], Opened]) -> Opened:
+    """`infer(name)`. Raises `UsageError` for a name no provider has, `SetupError` for a missing key or package."""
     try:
-        return infer_model(name)
+        return infer(name)
     except UserError as error:
         raise SetupError(f"cannot use {name}: {' '.join(str(error).split())}") from error
     except ImportError as error:
