@@ -100,6 +100,28 @@ def test_the_figures_of_our_benchmark_are_measured(tmp_path: Path, django_docs: 
     assert f"an nDCG@10 of {bm25['nDCG@10']:.2f}." in paragraph
 
 
+@pytest.mark.slow
+def test_the_figures_of_the_engines_are_measured(tmp_path: Path, django_docs: Path) -> None:
+    """Those that need no model; recall@1000 and nDCG@10 as the README rounds them."""
+    subprocess.run(
+        [sys.executable, "-m", "benchmarks.quality", "--work", tmp_path], cwd=ROOT, check=True, capture_output=True
+    )
+    measured = json.loads((tmp_path / "quality.json").read_text())
+    assert f"on {measured['documents']:,} passages" in README and measured["queries"] == 87
+    names = {
+        "peer: the library bm25s": "the library bm25s by itself",
+        "bm25": "`bm25`",
+        "bm25s": "`bm25s`",
+        "rm3": "`rm3`",
+    }
+    for engine, means in measured["engines"].items():
+        assert f"| {names[engine]} | {means['nDCG@10']:.3f} | {means['R@1000']:.3f} |" in README
+    # The engine of the paper ranks like the library: only line ends and titles stand elsewhere.
+    assert (
+        abs(measured["engines"]["bm25s"]["nDCG@10"] - measured["engines"]["peer: the library bm25s"]["nDCG@10"]) < 0.01
+    )
+
+
 def test_the_stop_reasons_are_the_ones_there_are() -> None:
     from corpuscope.agent import StopReason
 

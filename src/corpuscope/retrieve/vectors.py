@@ -145,8 +145,9 @@ class Dense:
         return dict(sorted(best.items(), key=lambda item: (item[1], item[0])))
 
     def _open_table(self) -> Any:
-        db = self._lancedb.connect(self.folder / "lance")
-        return db.open_table(_TABLE) if _TABLE in db.list_tables().tables else None
+        folder = self.folder / "lance"
+        there = (folder / f"{_TABLE}.lance").is_dir()
+        return self._lancedb.connect(folder).open_table(_TABLE) if there else None
 
     def _catch_up(self, progress: Progress | None) -> int:
         meta = self.meta()
