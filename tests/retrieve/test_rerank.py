@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from corpuscope import ask
 from corpuscope.corpus import Corpus
 from corpuscope.errors import SetupError, UsageError
 from corpuscope.retrieve import Hit, Reranked, reranker, retriever
@@ -20,7 +21,7 @@ from corpuscope.retrieve.rerank import Listwise, Pointwise, Setwise
 from corpuscope.systems import load_system, open_workspace
 
 from ..conftest import MakeCorpus
-from ..scripted import ScriptedServer, Step
+from ..scripted import ANSWER, ScriptedServer, Step, call
 
 
 def passages(grades: list[int]) -> list[str]:
@@ -178,6 +179,25 @@ def test_a_system_reranks(corpus: Corpus, judge: Judge) -> None:
     assert seen.data["queries"][0]["top"][0] == "long.txt"
     with pytest.raises(UsageError, match=r"rerank: .*'best' is not kind:model"):
         load_system("rise-bm25").changed(rerank="best")
+
+
+def test_what_a_reranker_costs_is_paid_by_the_question(
+    corpus: Corpus, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    monkeypatch.setenv("OPENAI_BASE_URL", judge.base_url)
+    steps = [{"calls": [call("search", {"queries": ["word"]})]}, ANSWER]
+    system = load_system("rise-bm25").changed(rerank="listwise:openai-chat:gpt-5.4-mini", rerank_depth=20)
+    with ScriptedServer(steps) as server:
+        plain = ask(corpus, "What?", model="scripted", base_url=server.base_url, system="rise-bm25")
+    with ScriptedServer(steps) as server:
+        reranked = ask(corpus, "What?", model="scripted", base_url=server.base_url, system=system)
+    assert len(judge.requests) == 1 and judge.requests[0]["model"] == "gpt-5.4-mini"
+    assert plain.spent.dollars is None and reranked.spent.dollars is None, "the agent's own model has no price"
+    with open_workspace(corpus, system) as (_, tools):
+        seen = asyncio.run(tools["search"].call({"queries": ["word", "filler"]}))
+    # Two requests of 100 tokens in and 10 out, at its list price of 0.75 and 4.50 dollars a million.
+    assert seen.data["dollars"] == pytest.approx(2 * (100 * 0.75 + 10 * 4.5) / 1e6)
 
 
 def test_fewer_than_two_are_not_read(make_corpus: MakeCorpus, judge: Judge) -> None:

@@ -63,6 +63,10 @@ class Spent(BaseModel):
     prefix_characters: int = 0
     dollars: float | None = 0.0
 
+    def pay(self, dollars: float | None) -> None:
+        """Add what something cost; None, what nobody knows the price of, makes the sum unknown."""
+        self.dollars = None if dollars is None or self.dollars is None else self.dollars + dollars
+
     def exceeds(self, budget: Budget) -> StopReason | None:
         """The limit that forbids another model call."""
         if self.model_calls >= budget.model_calls:

@@ -295,8 +295,7 @@ class _Run:
         spent.output_tokens += usage.output_tokens
         spent.reasoning_tokens += usage.output_reasoning_tokens or 0
         spent.unmeasured += usage.unmeasured_requests
-        dollars = price(response)
-        spent.dollars = None if dollars is None or spent.dollars is None else spent.dollars + dollars
+        spent.pay(price(response))
 
     async def _call_tools(self, calls: Sequence[ToolCallPart]) -> None:
         """Run the calls of one reply side by side, each recorded as it ends."""
@@ -319,6 +318,8 @@ class _Run:
             observation = Observation(f"Error: {error}")
         except TimeoutError:
             failed, observation = True, Observation("Error: the time for this question is used up")
+        if "dollars" in observation.data:  # of a model that a tool asks
+            self.past.spent.pay(observation.data["dollars"])
         self.record(
             "tool",
             id=call.tool_call_id,

@@ -130,6 +130,8 @@ def replay(events: Iterator[Event], system_prompt: str, question: str) -> Past:
         elif event["type"] == "tool":
             result = ToolReturnPart(event["name"], event["text"], event["id"], metadata=event["data"])
             past.add_result(result, malformed=event["malformed"])
+            if "dollars" in event["data"]:
+                past.spent.pay(event["data"]["dollars"])
         elif event["type"] == "steer":
             past.close_turn()
             past.add_steer(event["text"], event["forced"])

@@ -51,11 +51,20 @@ Put all {count} into order by how much each helps to answer the query, best firs
 the order alone, as in <answer>[2] > [1] > [3]</answer>."""
 
 
-class Pointwise:
-    """By the probability of `true` where the provider tells it, else by the word; of equals the first stays first."""
+class _Judging:
+    """What the three have in common: a model, and what it has cost."""
 
     def __init__(self, name: str) -> None:
         self._judge = _Judge(name)
+
+    @property
+    def dollars(self) -> float | None:
+        """Paid so far by public list prices; None where they are not known."""
+        return self._judge.dollars
+
+
+class Pointwise(_Judging):
+    """By the probability of `true` where the provider tells it, else by the word; of equals the first stays first."""
 
     def __call__(self, query: str, passages: Sequence[str]) -> list[int]:
         replies = self._judge.ask([_POINTWISE.format(query=query, passage=passage) for passage in passages])
@@ -63,11 +72,8 @@ class Pointwise:
         return sorted(range(len(passages)), key=lambda place: -scores[place])
 
 
-class Setwise:
+class Setwise(_Judging):
     """A heap whose nodes have `SET` - 1 children; one request tells the best of a node and its children."""
-
-    def __init__(self, name: str) -> None:
-        self._judge = _Judge(name)
 
     def __call__(self, query: str, passages: Sequence[str]) -> list[int]:
         heap = list(range(len(passages)))
@@ -100,11 +106,8 @@ class Setwise:
         return named[-1] if named else None
 
 
-class Listwise:
+class Listwise(_Judging):
     """A window of `SET` passages that moves from the end to the beginning by `STEP`: the best travel with it."""
-
-    def __init__(self, name: str) -> None:
-        self._judge = _Judge(name)
 
     def __call__(self, query: str, passages: Sequence[str]) -> list[int]:
         order = list(range(len(passages)))
@@ -133,6 +136,7 @@ class _Judge:
         model, at, url = name.rpartition("@")
         served = bool(at) and url.startswith(("http://", "https://"))
         self.name = name
+        self.dollars: float | None = 0.0
         self._model = open_model(model, url) if served else open_model(name)
         # Only OpenAI's chat protocol has them; a server that does not know the setting leaves it out.
         chat = type(self._model).__name__ == "OpenAIChatModel"
@@ -140,9 +144,12 @@ class _Judge:
 
     def ask(self, prompts: Sequence[str]) -> list[Any]:
         """The responses to the prompts. Raises `SetupError` for a model that keeps failing."""
-        from ...models import awaited
+        from ...models import awaited, price
 
-        return awaited(self._all(prompts))
+        responses = awaited(self._all(prompts))
+        for cost in map(price, responses):
+            self.dollars = None if cost is None or self.dollars is None else self.dollars + cost
+        return responses
 
     async def _all(self, prompts: Sequence[str]) -> list[Any]:
         free = asyncio.Semaphore(AT_ONCE)

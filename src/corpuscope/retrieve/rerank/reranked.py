@@ -28,6 +28,12 @@ class Reranked:
         self.analysis = Analysis(corpus.language)
 
     @property
+    def dollars(self) -> float | None:
+        """Paid to a language model so far; None where its price is not known."""
+        paid: float | None = getattr(self.order, "dollars", 0.0)
+        return paid
+
+    @property
     def fresh(self) -> bool:
         """Whether the base is."""
         return self.base.fresh

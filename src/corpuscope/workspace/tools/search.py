@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...corpus import Entry
 from ...errors import ToolError
-from ...retrieve import Analysis, Hit, Retriever, searchable, snippet_of
+from ...retrieve import Analysis, Hit, Reranked, Retriever, searchable, snippet_of
 from ...structure import Toc
 from ..output import clean, clean_line
 from ..workspace import Workspace
@@ -57,7 +58,9 @@ def search_tool(workspace: Workspace, retriever: Retriever, k: int = 1000) -> To
 def _search(
     workspace: Workspace, retriever: Retriever, analysis: Analysis, queries: Sequence[str], k: int
 ) -> Observation:
+    before = _paid(retriever)
     rankings = retriever.search(queries, k)
+    after = _paid(retriever)
     new = workspace.add(hit.docid for ranking in rankings for hit in ranking)
     tops = [ranking[:PREVIEWS] for ranking in rankings]
     entries = workspace.corpus.manifest.find({hit.docid for top in tops for hit in top})
@@ -67,7 +70,7 @@ def _search(
     ]
     parts = [text for text, _ in sections]
     parts.append(f"Workspace: {len(workspace):,} files ({len(new):,} new).")
-    data = {
+    data: dict[str, Any] = {
         "queries": [
             {
                 "query": query,
@@ -81,9 +84,16 @@ def _search(
         "imported": new,
         "workspace": len(workspace),
     }
+    if after != 0:
+        data["dollars"] = None if after is None or before is None else after - before
     if not any(map(searchable, queries)):
         raise ToolError("empty queries: there is no word in them to search for; nothing was imported")
     return Observation("\n\n".join(parts), data)
+
+
+def _paid(retriever: Retriever) -> float | None:
+    """US dollars for a language model that reranks, so far; None where its price is not known."""
+    return retriever.dollars if isinstance(retriever, Reranked) else 0.0
 
 
 def _section(
