@@ -76,13 +76,15 @@ def _told(command: list[str]) -> dict[str, float]:
 def selective(corpus: Corpus, workspace: Workspace, count: int = 6) -> list[str]:
     """Words of the documents, drawn by chance, that stand in few of them."""
     chance = random.Random(7)
-    entries = [entry for entry in corpus.entries() if entry.bytes > 2_000]
+    largest = corpus.manifest.db.execute("SELECT max(key) FROM documents").fetchone()[0]
+    drawn = "SELECT path FROM documents WHERE key >= ? AND bytes > 2000 LIMIT 1"
     index = GrepIndex(corpus)
     found: list[str] = []
     for _ in range(TRIES):
         if len(found) == count:
             break
-        text = corpus.store.read(chance.choice(entries).path).decode(errors="ignore")
+        row = corpus.manifest.db.execute(drawn, (chance.randint(1, largest),)).fetchone()
+        text = corpus.store.read(row[0]).decode(errors="ignore") if row else ""
         word = chance.choice(re.findall(r"[A-Za-z_]{6,24}", text) or ["a"])
         keys = index.candidates(need_of(word, "rust"))
         if keys is not None and len(keys) < len(corpus) / 50 and word not in found:
