@@ -83,6 +83,10 @@ def index(
       corpuscope index docs/ --into docs.corpus --exclude '*.min.js'
 
       corpuscope index rows.jsonl --into rows.corpus --text-field body
+
+      corpuscope index passages.jsonl --into passages.corpus --packed
+
+      corpuscope index docs/ --into docs.corpus --retriever dense=openai:text-embedding-3-small
     """
     from .commands.index import index_command
 
@@ -98,7 +102,7 @@ def search(
     corpus: CorpusPath,
     queries: Annotated[list[str], typer.Argument(help="Each is ranked by itself.", metavar="QUERY...")],
     k: Annotated[int, typer.Option("-k", help="Documents for each query.", min=1)] = 10,
-    retriever: Annotated[str, typer.Option(help="bm25, bm25s, dense, late, or several joined by +.")] = "bm25",
+    retriever: Annotated[str, typer.Option(help="bm25, bm25s, rm3, dense, late, or several joined by +.")] = "bm25",
     rerank: Annotated[
         str,
         typer.Option(
@@ -111,9 +115,11 @@ def search(
 ) -> None:
     """Rank the corpus for each query.
 
-    Example:
+    Examples:
 
       corpuscope search docs.corpus "session backend" "cache alias" -k 5
+
+      corpuscope search docs.corpus "session backend" --retriever bm25+dense --rerank listwise:openai:gpt-5.4-mini
     """
     from .commands.search import search_command
 
