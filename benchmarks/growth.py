@@ -75,7 +75,7 @@ def measure(text: Path, work: Path, rounds: int, sizes: list[int], *, packed: bo
     for size in sizes:
         print(f"growth: {size:,} documents", file=sys.stderr, flush=True)
         values = _at(grown(text, size, work / f"grown-{size}.jsonl"), work, rounds, size, packed)
-        rows += _beside_peers(size, values)
+        rows += _beside_peers(size, values, packed)
         if before:
             rows += _grown(before, (size, values))
         before = size, values
@@ -110,14 +110,16 @@ def _at(source: Path, work: Path, rounds: int, size: int, packed: bool) -> Value
     return values
 
 
-def _beside_peers(size: int, v: Values) -> list[Row]:
+def _beside_peers(size: int, v: Values, packed: bool) -> list[Row]:
     n = f"{size:,}: "
     rows = [
         Row(n + "indexed rg of a rare word, against ripgrep", f"{v['rg']:.1f} ms", f"{v['plain rg']:.1f} ms", v["rg"] / v["plain rg"],
-            {100_000: 1 / 20, 1_000_000: 1 / 100}.get(size)),
+            None if packed else {100_000: 1 / 20, 1_000_000: 1 / 100}.get(size)),
         Row(n + "index: peak memory, against 2 GB", f"{v['index memory']:.0f} MB", "2048 MB", v["index memory"] / 2048, 1.0),
         Row(n + "serving: peak memory, against 300 MB", f"{v['serving']:.0f} MB", "300 MB", v["serving"] / 300, 1.0),
-        Row(n + "import into W, against 25 us a file", f"{v['import']:.1f} us", "25.0 us", v["import"] / 25, 1.0),
+        Row(n + "import into W, against 25 us a file", f"{v['import']:.1f} us", "25.0 us", v["import"] / 25, None if packed else 1.0),
+        Row(n + f"import into W, against a bare loop that {'writes' if packed else 'links'} files", f"{v['import']:.1f} us", f"{v['bare import']:.1f} us",
+            v["import"] / v["bare import"]),
     ]  # fmt: skip
     if "bm25s built" in v:
         seconds = v["index"] * size / 1e6

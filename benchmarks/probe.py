@@ -23,7 +23,7 @@ from corpuscope.retrieve import Bm25
 from corpuscope.workspace import Tool, execute, rise_tools
 
 from .grepping import REAL, selective
-from .searching import QUERY_SETS
+from .searching import QUERY_SETS, link_all
 
 COMMANDS = ("rg -n -i 'memory|session' | head -40", "rg -c error | sort -t: -k2 -nr | head", "ls | wc -l")
 """Of an agent in W."""
@@ -47,7 +47,7 @@ def main(folder: str, rounds: int, csearch: str = "") -> None:
                 timed("search", _called, tools["search"], {"queries": list(queries)})
                 for command in COMMANDS:
                     timed("bash", _called, tools["bash"], {"command": command})
-        times["import"] = [_import(corpus, engine, rounds)]
+        times["import"], times["bare import"] = _import(corpus, engine, rounds)
         memory = _peak()
         with Workspace(corpus, whole=True) as workspace:
             words = selective(corpus, workspace, 5)
@@ -77,22 +77,35 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _import(corpus: Corpus, engine: Bm25, rounds: int) -> float:
-    """Microseconds a file, of the store's own work: names looked up, folders made, files linked or written."""
-    docids = [
-        hit.docid
-        for hits in engine.search([query for queries in QUERY_SETS for query in queries], 1000)
-        for hit in hits
-    ]
-    docids = list(dict.fromkeys(docids))
-    found = []
+def _import(corpus: Corpus, engine: Bm25, rounds: int) -> tuple[list[float], list[float]]:
+    """Microseconds a file, of the store's work (names looked up, folders made, files linked or written) and of a bare loop that
+    links or writes the same files, in turn."""
+    queries = [query for queries in QUERY_SETS for query in queries]
+    docids = list(dict.fromkeys(hit.docid for hits in engine.search(queries, 1000) for hit in hits))
+    paths = [path for _, path in corpus.manifest.paths(docids)]
+    texts = [corpus.store.read(path) for path in paths] if corpus.packs is not None else []
+    ours, bare = [], []
     for number in range(rounds):
-        into = Path(corpus.root) / f"workspaces/probe{number}-{os.getpid()}"
+        into = corpus.root / f"workspaces/probe{number}-{os.getpid()}"
         started = time.perf_counter()
-        count = corpus.materialize(docids, into)
-        found.append((time.perf_counter() - started) * 1e6 / count)
+        corpus.materialize(docids, into / "ours")
+        ours.append((time.perf_counter() - started) * 1e6 / len(docids))
+        if texts:
+            bare.append(_write_all(texts, into / "bare") * 1e6 / len(docids))
+        else:
+            bare.append(link_all(corpus.store.root, paths, into / "bare") * 1e6 / len(docids))
         shutil.rmtree(into)
-    return min(found)
+    return ours, bare
+
+
+def _write_all(texts: list[bytes], into: Path) -> float:
+    into.mkdir(parents=True)
+    started = time.perf_counter()
+    for number, text in enumerate(texts):
+        handle = os.open(f"{into}/{number}", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        os.write(handle, text)
+        os.close(handle)
+    return time.perf_counter() - started
 
 
 if __name__ == "__main__":
