@@ -17,7 +17,7 @@ from corpuscope.retrieve import Dense, Late, retriever, vectors
 from corpuscope.retrieve.vectors import OVERLAP, PASSAGE, passages_of
 
 from ..conftest import write_files
-from ..embedding import EmbeddingServer, cosine
+from ..embedding import EmbeddingServer, cosine, of_word
 
 WORDS = [f"word{n}" for n in range(200)]
 
@@ -211,6 +211,40 @@ def test_without_a_model_one_is_asked_for(tmp_path: Path) -> None:
             Dense(corpus)
         with pytest.raises(UsageError, match="late=MODEL"):
             Late(corpus)
+
+
+class WordByWord:
+    """A late-interaction encoder whose vectors anyone can work out: a random direction for each word."""
+
+    def encode_query(self, texts: list[str], **_: object) -> list[np.ndarray]:
+        return [np.stack([of_word(word) / np.linalg.norm(of_word(word)) for word in text.split()]) for text in texts]
+
+    encode_document = encode_query
+
+
+@pytest.mark.parametrize("exact", [100_000, 300])
+def test_late_is_maxsim_over_the_best_passage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact: int) -> None:
+    monkeypatch.setattr(Late, "open_model", lambda self: WordByWord())
+    monkeypatch.setattr(vectors, "EXACT", exact)
+    with build(tmp_path, texts(350, seed=6, longest=200), "any", "late") as corpus:
+        engine = Late(corpus)
+        assert engine.update() == 350 and engine.meta()["approximate"] is (exact == 300)
+
+        def by_hand(docid: str, query: str) -> float:
+            entry = corpus.manifest.find([docid])[docid]
+            passages = list(passages_of(entry, corpus.store.read(entry.path).decode()))
+            asked, *told = WordByWord().encode_query([query, *passages])
+            return max(float((asked @ tokens.T).max(axis=1).sum()) for tokens in told)
+
+        query = "word1 word2 word3"
+        expected = {entry.docid: by_hand(entry.docid, query) for entry in corpus.entries()}
+        best = sorted(expected, key=lambda docid: -expected[docid])[:10]
+        (hits,) = engine.search([query], 10)
+        assert {h.docid: h.score for h in hits} == pytest.approx({h.docid: expected[h.docid] for h in hits}, abs=1e-3)
+        shared = {hit.docid for hit in hits} & {
+            docid for docid in expected if expected[docid] >= expected[best[-1]] - 1e-6
+        }
+        assert len(shared) >= (10 if exact > 300 else 7)
 
 
 @pytest.fixture(scope="module")

@@ -168,12 +168,16 @@ class Dense:
         base, done = int(meta.get("revision", 0)), (int(meta.get("key", 0)), int(meta.get("target", 0)))
         total, count = manifest.count_changed_since(base, done), 0
         self._table = self._open_table()
-        self._remove(list(manifest.removed_since(base)))
+        if base:
+            self._remove(list(manifest.removed_since(base)))
+        elif self._table is not None:  # a first build that was cut off: what it wrote behind its note is written again
+            self._table.delete(f"key > {done[0]}")
         self._note(revision=base, target=done[1], key=done[0])
         waiting: list[tuple[int, str]] = []
         begun: list[int] = []
         for count, entry in enumerate(manifest.changed_since(base, done), 1):
-            begun.append(entry.key)
+            if base or entry.key <= done[0]:
+                begun.append(entry.key)
             for passage in passages_of(entry, self.corpus.store.read(entry.path).decode()):
                 waiting.append((entry.key, passage))
                 if len(waiting) == BATCH:
@@ -188,7 +192,7 @@ class Dense:
         return count
 
     def _put(self, begun: list[int], waiting: list[tuple[int, str]]) -> None:
-        """Write these passages; of documents begun with them, what stood there before goes."""
+        """Write these passages; of documents that an older build may have, as far as they begin here, what it has goes."""
         import pyarrow as pa
 
         self._remove(begun)
