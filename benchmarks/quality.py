@@ -91,8 +91,12 @@ def peer(source: Path, queries: Mapping[str, str]) -> Rankings:
     engine = bm25s.BM25(k1=1.5, b=0.75)
     engine.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
     tokens = bm25s.tokenize(list(queries.values()), return_ids=False, show_progress=False)
-    places, _ = engine.retrieve(tokens, k=min(K, len(texts)), show_progress=False)
-    return {query_id: [docids[place] for place in row] for query_id, row in zip(queries, places.tolist(), strict=True)}
+    found = engine.retrieve(tokens, k=min(K, len(texts)), show_progress=False)
+    rows_of = zip(queries, found.documents.tolist(), found.scores.tolist(), strict=True)
+    # It fills up with documents that hold none of the words.
+    return {
+        q: [docids[p] for p, score in zip(places, scores, strict=True) if score > 0] for q, places, scores in rows_of
+    }
 
 
 def report(
