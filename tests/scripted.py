@@ -28,6 +28,8 @@ class ScriptedServer:
     def __init__(self, steps: Sequence[Step]) -> None:
         self.steps = list(steps)
         self.requests: list[dict[str, Any]] = []
+        self.keys: set[str] = set()
+        """What clients sent as theirs."""
         self._lock = threading.Lock()
         server = self
 
@@ -46,6 +48,7 @@ class ScriptedServer:
 
             def do_POST(self) -> None:
                 raw = self.rfile.read(int(self.headers["Content-Length"]))
+                server.keys.add(self.headers.get("Authorization", ""))
                 if (other := server.other("POST", self.path, raw)) is not None:
                     self._send(*other)
                     return

@@ -182,6 +182,18 @@ def test_a_server_that_keeps_failing_is_an_error_to_act_on(server: EmbeddingServ
         Embedding(f"m@{server.base_url}")(["x"], "query")
 
 
+def test_a_server_that_a_corpus_names_gets_no_other_key(
+    server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.delenv("EMBEDDING_API_KEY", raising=False)
+    Embedding(f"m@{server.base_url}")(["x"], "query")
+    assert server.keys == {"Bearer none"}
+    monkeypatch.setenv("EMBEDDING_API_KEY", "theirs")
+    Embedding(f"m@{server.base_url}")(["x"], "query")
+    assert server.keys == {"Bearer none", "Bearer theirs"}
+
+
 def test_a_text_too_long_for_the_model_is_shortened() -> None:
     with EmbeddingServer(longest=100) as server:
         embed = Embedding(f"m@{server.base_url}")

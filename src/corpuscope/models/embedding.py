@@ -23,6 +23,9 @@ TEXTS = 64
 AT_ONCE = 8
 """Requests on their way; a local model gets one at a time and uses all processors for it."""
 
+KEY = "EMBEDDING_API_KEY"
+"""Has the key of a server at a URL. Not OPENAI_API_KEY: the URL stands in the corpus, which may be somebody else's."""
+
 SECONDS = 3600.0
 """For one batch, with all its tries."""
 
@@ -88,7 +91,7 @@ def _opened(name: str) -> EmbeddingModel:
     if at and url.startswith(("http://", "https://")):
         from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
 
-        return OpenAIEmbeddingModel(model.removeprefix("openai:"), provider=openai_provider(url))
+        return OpenAIEmbeddingModel(model.removeprefix("openai:"), provider=openai_provider(url, KEY))
     if ":" not in name:
         raise UsageError(
             f"embedding model {name!r}: write provider:model (openai:text-embedding-3-small), "

@@ -45,11 +45,11 @@ def inferred(name: str, infer: Callable[[str], Opened]) -> Opened:
         raise UsageError(f"model {name}: {error}") from error
 
 
-def openai_provider(base_url: str) -> OpenAIProvider:
-    """Any OpenAI-compatible server; its key is OPENAI_API_KEY, if it wants one."""
+def openai_provider(base_url: str, key: str = "OPENAI_API_KEY") -> OpenAIProvider:
+    """Any OpenAI-compatible server; `key` is the variable that has its key, if it wants one."""
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIProvider(base_url=_url(base_url), api_key=os.environ.get("OPENAI_API_KEY") or "none")
+    return OpenAIProvider(base_url=_url(base_url), api_key=os.environ.get(key) or "none")
 
 
 def served_model(base_url: str) -> str:
