@@ -189,7 +189,7 @@ def test_what_a_reranker_costs_is_paid_by_the_question(
     steps = [{"calls": [call("search", {"queries": ["word"]})]}, ANSWER]
     system = load_system("rise-bm25").changed(rerank="listwise:openai-chat:gpt-5.4-mini", rerank_depth=20)
     with ScriptedServer(steps) as server:
-        plain = ask(corpus, "What else?", model="scripted", base_url=server.base_url, system="rise-bm25")
+        plain = ask(corpus, "What?", model="scripted", base_url=server.base_url, system="rise-bm25")
     with ScriptedServer(steps) as server:
         reranked = ask(corpus, "What?", model="scripted", base_url=server.base_url, system=system)
     assert len(judge.requests) == 1 and judge.requests[0]["model"] == "gpt-5.4-mini"

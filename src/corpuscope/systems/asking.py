@@ -67,7 +67,12 @@ async def ask_async(
 
 def default_run_folder(corpus: Corpus, question: str) -> Path:
     """Where a run goes that was given no folder: below its corpus, by time and question."""
-    return corpus.root / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{query_id(question)[2:8]}"
+    folder = corpus.root / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{query_id(question)[2:8]}"
+    number = 1
+    while folder.exists():  # the same question, asked in the same second
+        number += 1
+        folder = folder.with_name(f"{folder.name.partition('.')[0]}.{number}")
+    return folder
 
 
 def ask(corpus: Corpus | str | Path, question: str = "", **options: object) -> Result:
