@@ -33,11 +33,18 @@ BATCH = 512
 EXACT = 100_000
 """Passages up to which all are compared; above, an inverted file of product-quantised vectors finds those that are."""
 
+EXACT_LATE = 1_000
+"""The same for `late`, which compares each token of a query with each of theirs: seconds at 6,000 passages. Above, scalar-quantised vectors
+order them, and their scores are of another scale."""
+
 PROBES = 64
 """Of its lists looked at."""
 
 REFINE = 3
 """Times as many candidates are compared exactly as are asked for."""
+
+LEAST = 500
+"""Passages asked for, however few documents are: `late` orders what is nearest to any of its tokens, and must see enough of that."""
 
 KEPT = timedelta(hours=1)
 """For which a search that is under way can read what an update has replaced."""
@@ -122,8 +129,21 @@ class Dense:
         """Of a distance as LanceDB tells it: the cosine."""
         return 1.0 - distance
 
+    def exact_up_to(self) -> int:
+        """Passages."""
+        return EXACT
+
+    def inverted_file(self) -> Any:
+        """What finds them where there are more."""
+        from lancedb.index import IvfPq
+
+        return IvfPq(distance_type="cosine")
+
+    def approximately(self, query: Any) -> Any:
+        return query.nprobes(PROBES).refine_factor(REFINE)
+
     def _rank(self, vector: Any, k: int) -> list[Hit]:
-        passages, rows = 2 * k, self._table.count_rows()
+        passages, rows = max(2 * k, LEAST), self._table.count_rows()
         while True:  # until the passages found are those of k documents
             best = self._best(vector, min(passages, rows))
             if len(best) >= k or passages >= rows:
@@ -137,7 +157,7 @@ class Dense:
         """key -> distance of its best passage, best first."""
         query = self._table.search(vector, vector_column_name="vector").distance_type("cosine")
         if self.meta().get("approximate"):
-            query = query.nprobes(PROBES).refine_factor(REFINE)
+            query = self.approximately(query)
         found = query.select(["key", "_distance"]).limit(passages).to_arrow()
         best: dict[int, float] = {}
         for key, distance in zip(found["key"].to_pylist(), found["_distance"].to_pylist(), strict=True):
@@ -211,15 +231,10 @@ class Dense:
         approximate = False
         if self._table is not None:
             self._table.optimize(cleanup_older_than=KEPT)
-            approximate = self._table.count_rows() > EXACT
+            approximate = self._table.count_rows() > self.exact_up_to()
             if approximate and (changed or not self._table.list_indices()):
-                self._table.create_index("vector", config=self._ivf(), replace=True)
+                self._table.create_index("vector", config=self.inverted_file(), replace=True)
         self._note(revision=target, approximate=approximate)
-
-    def _ivf(self) -> Any:
-        from lancedb.index import IvfPq
-
-        return IvfPq(distance_type="cosine")
 
     def _note(self, **values: int) -> None:
         write_whole(self.folder / "corpuscope.json", json.dumps({"format": FORMAT, "model": self.model, **values}))
@@ -256,6 +271,17 @@ class Late(Dense):
     def similarity(self, distance: float, query: Any) -> float:
         """LanceDB sums 1 - cosine over the query's tokens."""
         return float(len(query)) - distance
+
+    def exact_up_to(self) -> int:
+        return EXACT_LATE
+
+    def inverted_file(self) -> Any:
+        from lancedb.index import IvfSq
+
+        return IvfSq(distance_type="cosine")
+
+    def approximately(self, query: Any) -> Any:
+        return query.nprobes(PROBES)
 
 
 def passages_of(entry: Entry, text: str) -> Iterator[str]:
