@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks import token_vectors
 
 from corpuscope.corpus import Corpus, Entry, SourceSettings
 from corpuscope.errors import SetupError, UsageError
@@ -295,15 +296,8 @@ def test_dense_finds_by_meaning_what_shares_no_word(tmp_path: Path, minilm: Path
 @pytest.mark.slow
 def test_late_is_the_sum_of_each_query_tokens_best_cosine(tmp_path: Path, minilm: Path) -> None:
     st: Any = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
-    from sentence_transformers.sentence_transformer.modules import Normalize
-
-    whole = st.MultiVectorEncoder(str(minilm))
-    # Without the untrained projection that the library adds to a model that was trained for one vector.
-    encoder = st.MultiVectorEncoder(
-        modules=[whole[0], MultiVectorMask(), Normalize(module_input_name="token_embeddings")]
-    )
-    encoder.save_pretrained(str(tmp_path / "model"))
+    token_vectors.main(str(minilm), str(tmp_path / "model"))
+    encoder = st.MultiVectorEncoder(str(tmp_path / "model"))
     files = MEANINGS | {"long.txt": "Nothing of note happened on that day. " * 80 + "Then herons came to the stream.\n"}
     with build(tmp_path, files, str(tmp_path / "model"), "late") as corpus:
         engine = Late(corpus)
