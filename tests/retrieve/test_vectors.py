@@ -17,6 +17,7 @@ from corpuscope.models import Backoff, Embedding
 from corpuscope.retrieve import Dense, Late, retriever, vectors
 from corpuscope.retrieve.vectors import OVERLAP, PASSAGE, passages_of
 
+from .. import embedding
 from ..conftest import write_files
 from ..embedding import EmbeddingServer, cosine, of_word
 
@@ -134,6 +135,33 @@ def test_a_killed_update_goes_on(tmp_path: Path, server: EmbeddingServer, monkey
         assert len(server.texts) < whole + 20, f"{before} before the kill are not sent again"
         check(engine, corpus, "word1 word2", 50)
         assert engine._table.count_rows() == whole
+
+
+def test_what_left_the_corpus_while_a_first_build_was_cut_off_is_not_kept(
+    tmp_path: Path, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "BATCH", 5)
+    files = texts(30, seed=7, longest=30)
+    with build(tmp_path, files, f"m@{server.base_url}") as corpus:
+
+        def cut(done: int, total: int) -> None:
+            if done == 20:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            Dense(corpus).update(cut)
+    del files["002.txt"]
+    with build(tmp_path, files) as corpus:
+        engine = Dense(corpus)
+        engine.update()
+        assert engine._table.count_rows() == 29
+        check(engine, corpus, "word1 word2", 29)
+
+
+def test_vectors_that_hold_no_numbers_are_refused(server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "of_text", lambda text: of_word(text) * (np.nan if text == "bad" else 1))
+    with pytest.raises(SetupError, match="holds no numbers"):
+        Embedding(f"m@{server.base_url}")(["good", "bad"], "document")
 
 
 def test_another_model_means_another_index(tmp_path: Path, server: EmbeddingServer) -> None:

@@ -95,12 +95,13 @@ class Corpus:
         settings = settings or SourceSettings()
         reader = open_source(origin, settings)
         before = _claim(root, origin, packed)
+        packed = packed or before.get("store") == PACKED
         with one_at_a_time(root):
             config = {
                 "format": FORMAT,
                 "source": str(origin.resolve()),
                 "language": language,
-                **({"store": PACKED} if packed else {k: v for k, v in before.items() if k == "store"}),
+                **({"store": PACKED} if packed else {}),
                 "models": {**before.get("models", {}), **(models or {})},
                 "settings": settings.as_dict(),
             }

@@ -3,7 +3,7 @@
 from .background import awaited
 from .embedding import Embedding
 from .local import local_model
-from .open import open_model, served_model
+from .open import at_server, open_model, served_model
 from .over_http import asked_over_http
 from .request import (
     Backoff,
@@ -20,5 +20,5 @@ from .request import (
 )
 
 __all__ = [
-    "Backoff", "ContextOverflow", "Embedding", "ModelFailed", "asked_over_http", "awaited", "context_window", "estimate_price", "final_error", "local_model", "one_line", "open_model", "price", "request", "retried", "say_again", "served_model",
+    "Backoff", "ContextOverflow", "Embedding", "ModelFailed", "asked_over_http", "at_server", "awaited", "context_window", "estimate_price", "final_error", "local_model", "one_line", "open_model", "price", "request", "retried", "say_again", "served_model",
 ]  # fmt: skip

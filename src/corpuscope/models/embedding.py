@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..errors import SetupError, UsageError
 from .background import awaited
-from .open import inferred, openai_provider
+from .open import at_server, inferred, openai_provider
 from .request import Backoff, ContextOverflow, ModelFailed, retried, say_again
 
 if TYPE_CHECKING:
@@ -68,10 +68,12 @@ class Embedding:
                 ) from error
         if result is None:
             return await self._shorter(texts, role)
-        if len(result.embeddings) != len(texts) or not all(map(math.isfinite, result.embeddings[0])):
+        if len(result.embeddings) != len(texts):
             raise SetupError(
                 f"the embedding model {self.name} gave {len(result.embeddings)} vectors for {len(texts)} texts"
             )
+        if not all(math.isfinite(sum(vector)) for vector in result.embeddings):
+            raise SetupError(f"the embedding model {self.name} gave a vector that holds no numbers; check the server")
         self.tokens += result.usage.input_tokens
         return list(result.embeddings)
 
@@ -87,8 +89,8 @@ class Embedding:
 
 
 def _opened(name: str) -> EmbeddingModel:
-    model, at, url = name.rpartition("@")
-    if at and url.startswith(("http://", "https://")):
+    model, url = at_server(name)
+    if url:
         from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
 
         return OpenAIEmbeddingModel(model.removeprefix("openai:"), provider=openai_provider(url, KEY))

@@ -45,6 +45,12 @@ def inferred(name: str, infer: Callable[[str], Opened]) -> Opened:
         raise UsageError(f"model {name}: {error}") from error
 
 
+def at_server(name: str) -> tuple[str, str]:
+    """(model, URL) of NAME@URL, a model of a server of one's own; the URL of any other is empty."""
+    model, _, url = name.rpartition("@")
+    return (model, url) if url.startswith(("http://", "https://")) and model else (name, "")
+
+
 def openai_provider(base_url: str, key: str = "OPENAI_API_KEY") -> OpenAIProvider:
     """Any OpenAI-compatible server; `key` is the variable that has its key, if it wants one."""
     from pydantic_ai.providers.openai import OpenAIProvider

@@ -41,7 +41,9 @@ class Rm3:
     def _fed_back(self, terms: Mapping[Term, float], hits: Sequence[Hit]) -> Mapping[Term, float]:
         """The query's terms and those of its best documents, each by its probability."""
         model: defaultdict[Term, float] = defaultdict(float)
-        for hit, entry in ((hit, self.corpus.manifest.find([hit.docid]).get(hit.docid)) for hit in hits):
+        entries = self.corpus.manifest.find([hit.docid for hit in hits])
+        for hit in hits:
+            entry = entries.get(hit.docid)
             if entry is None:
                 continue
             words = self.base.terms(self.corpus.store.read(entry.path, MAX_SCANNED).decode(errors="ignore"))

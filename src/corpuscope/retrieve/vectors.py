@@ -77,6 +77,7 @@ class Dense:
         self._model: Any = None
         self._table: Any = None
         self._revision = -1
+        self._approximate = False
 
     def meta(self) -> dict[str, Any]:
         """`revision` and `model` of the vectors on disk; a build that was cut off has `target` and `key`, as in the n-gram index."""
@@ -98,6 +99,7 @@ class Dense:
         if self._revision != self.corpus.revision:
             self.update()
             self._table = self._open_table()
+            self._approximate = bool(self.meta().get("approximate"))
             self._revision = self.corpus.revision
         asked = [query for query in queries if searchable(query)]
         if self._table is None or k < 1 or not asked:
@@ -156,7 +158,7 @@ class Dense:
     def _best(self, vector: Any, passages: int) -> dict[int, float]:
         """key -> distance of its best passage, best first."""
         query = self._table.search(vector, vector_column_name="vector").distance_type("cosine")
-        if self.meta().get("approximate"):
+        if self._approximate:
             query = self.approximately(query)
         found = query.select(["key", "_distance"]).limit(passages).to_arrow()
         best: dict[int, float] = {}
@@ -188,9 +190,10 @@ class Dense:
         base, done = int(meta.get("revision", 0)), (int(meta.get("key", 0)), int(meta.get("target", 0)))
         total, count = manifest.count_changed_since(base, done), 0
         self._table = self._open_table()
-        if base:
-            self._remove(list(manifest.removed_since(base)))
-        elif self._table is not None:  # a first build that was cut off: what it wrote behind its note is written again
+        self._remove(list(manifest.removed_since(base)))
+        if (
+            self._table is not None and not base
+        ):  # a first build that was cut off: what it wrote behind its note is written again
             self._table.delete(f"key > {done[0]}")
         self._note(revision=base, target=done[1], key=done[0])
         waiting: list[tuple[int, str]] = []

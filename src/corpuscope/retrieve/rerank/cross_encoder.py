@@ -11,10 +11,10 @@ from .reranked import Order
 
 def cross_encoder(name: str) -> Order:
     """`NAME_OR_FOLDER` in this process (sentence-transformers), or `NAME@URL` (llama.cpp, vLLM, Jina, Cohere: POST URL/rerank)."""
-    from ...models import local_model
+    from ...models import at_server, local_model
 
-    model, at, url = name.rpartition("@")
-    if at and url.startswith(("http://", "https://")):
+    model, url = at_server(name)
+    if url:
         return lambda query, passages: _best_first(_served(model, url, query, passages))
     opened: Any = local_model(lambda library: library.CrossEncoder, name.removeprefix("sentence-transformers:"))
     return lambda query, passages: _best_first(

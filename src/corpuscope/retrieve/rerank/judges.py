@@ -131,13 +131,11 @@ class _Judge:
     """A language model, `provider:model` or `NAME@URL`, asked from any thread."""
 
     def __init__(self, name: str) -> None:
-        from ...models import open_model
+        from ...models import at_server, open_model
 
-        model, at, url = name.rpartition("@")
-        served = bool(at) and url.startswith(("http://", "https://"))
         self.name = name
         self.dollars: float | None = 0.0
-        self._model = open_model(model, url) if served else open_model(name)
+        self._model = open_model(*at_server(name))
         # Only OpenAI's chat protocol has them; a server that does not know the setting leaves it out.
         chat = type(self._model).__name__ == "OpenAIChatModel"
         self._settings: Any = {"openai_logprobs": True, "openai_top_logprobs": 5} if chat else {}
