@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ class EventLog:
         file.parent.mkdir(parents=True, exist_ok=True)
         _drop_partial_line(file)
         self._handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        _lock(self._handle, fcntl.LOCK_SH)  # which says that somebody is at it, and goes with the process
 
     def append(self, event: Event) -> None:
         line = json.dumps(event, ensure_ascii=True, separators=(",", ":"), default=str).encode() + b"\n"
@@ -62,6 +64,29 @@ def read_events(file: Path) -> Iterator[Event]:
                 yield json.loads(line)
             except ValueError as error:
                 raise UsageError(f"{file}, line {number}, is damaged: {error}") from error
+
+
+def is_written(file: Path) -> bool:
+    """Whether a process is at this trajectory now. One without a `stop` that nobody writes was killed."""
+    try:
+        handle = os.open(file, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return not _lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, how: int) -> bool:
+    """Whether it could be had; a file system without locks gives any."""
+    try:
+        fcntl.flock(handle, how)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 @dataclass(slots=True)
@@ -121,28 +146,33 @@ def replay(events: Iterator[Event], system_prompt: str, question: str) -> Past:
     """The state of the loop after these events. Money and calls are counted once, from the replies recorded."""
     past = Past(messages=[first_request(system_prompt, question)])
     for event in events:
-        past.events.append(event)
-        past.spent.seconds = max(past.spent.seconds, float(event.get("seconds", 0.0)))
-        if event["type"] == "response":
-            past.close_turn()
-            past.add_response(load_response(event["message"]))
-            past.spent = Spent.model_validate(event["spent"])
-        elif event["type"] == "tool":
-            result = ToolReturnPart(event["name"], event["text"], event["id"], metadata=event["data"])
-            past.add_result(result, malformed=event["malformed"])
-            if "dollars" in event["data"]:
-                past.spent.pay(event["data"]["dollars"])
-        elif event["type"] == "steer":
-            past.close_turn()
-            past.add_steer(event["text"], event["forced"])
-        elif event["type"] == "context":
-            past.pressure = replace(past.pressure, overflows=int(event["overflows"]))
-        elif event["type"] == "summary":
-            past.pressure = summarised(past.pressure, event["upto"], event["text"])
-            past.spent = Spent.model_validate(event["spent"])
+        advance(past, event)
     if not past.pending:
         past.close_turn()
     return past
+
+
+def advance(past: Past, event: Event) -> None:
+    """One event on."""
+    past.events.append(event)
+    past.spent.seconds = max(past.spent.seconds, float(event.get("seconds", 0.0)))
+    if event["type"] == "response":
+        past.close_turn()
+        past.add_response(load_response(event["message"]))
+        past.spent = Spent.model_validate(event["spent"])
+    elif event["type"] == "tool":
+        result = ToolReturnPart(event["name"], event["text"], event["id"], metadata=event["data"])
+        past.add_result(result, malformed=event["malformed"])
+        if "dollars" in event["data"]:
+            past.spent.pay(event["data"]["dollars"])
+    elif event["type"] == "steer":
+        past.close_turn()
+        past.add_steer(event["text"], event["forced"])
+    elif event["type"] == "context":
+        past.pressure = replace(past.pressure, overflows=int(event["overflows"]))
+    elif event["type"] == "summary":
+        past.pressure = summarised(past.pressure, event["upto"], event["text"])
+        past.spent = Spent.model_validate(event["spent"])
 
 
 def summarised(pressure: Pressure, upto: int, text: str) -> Pressure:

@@ -6,8 +6,9 @@ from ..lazy import lazily
 from .question import Dataset, Evidence, Question
 
 if TYPE_CHECKING:
+    from .comparing import compare
     from .datasets import KNOWN, Known, check, load_dataset, nowhere
-    from .evaluation import evaluate, results_of, summary
+    from .evaluation import Row, evaluate, outcomes, results_of, summary, surfacing, usage
     from .experiments import grid, scaled, variations
     from .export import export_browsecomp_plus, export_trec
     from .judging import (
@@ -21,30 +22,35 @@ if TYPE_CHECKING:
         read_judgements,
         to_judge,
     )
+    from .opening import dataset_of, only_judge
     from .report import Report, collect, html, markdown, plain, summaries, write_parquet
     from .running import Tally, open_run, run_dataset
     from .statistics import bootstrap, holm, kappa, mcnemar
+    from .surfaced import Gold, gold_documents, surfaced
 
 __getattr__ = lazily(
     __name__,
     {
         **dict.fromkeys(("KNOWN", "Known", "check", "load_dataset", "nowhere"), ".datasets"),
-        **dict.fromkeys(("evaluate", "results_of", "summary"), ".evaluation"),
+        **dict.fromkeys(("Row", "evaluate", "outcomes", "results_of", "summary", "surfacing", "usage"), ".evaluation"),
+        "compare": ".comparing",
         **dict.fromkeys(("grid", "scaled", "variations"), ".experiments"),
         **dict.fromkeys(("export_browsecomp_plus", "export_trec"), ".export"),
         **dict.fromkeys(
             ("EXACT", "PROMPT", "Judgement", "judge_exactly", "judge_run", "judges", "prompt_from", "read_judgements", "to_judge"), ".judging",
         ),
         **dict.fromkeys(("Report", "collect", "html", "markdown", "plain", "summaries", "write_parquet"), ".report"),
+        **dict.fromkeys(("dataset_of", "only_judge"), ".opening"),
+        **dict.fromkeys(("Gold", "gold_documents", "surfaced"), ".surfaced"),
         **dict.fromkeys(("Tally", "open_run", "run_dataset"), ".running"),
         **dict.fromkeys(("bootstrap", "holm", "kappa", "mcnemar"), ".statistics"),
     },
 )  # fmt: skip
 
 __all__ = [
-    "EXACT", "KNOWN", "PROMPT", "Dataset", "Evidence", "Judgement", "Known", "Question", "Report", "Tally",
-    "bootstrap", "check", "collect", "evaluate", "export_browsecomp_plus", "export_trec", "grid", "holm", "html",
-    "judge_exactly", "judge_run", "judges", "kappa", "load_dataset", "markdown", "mcnemar", "nowhere", "open_run", "plain",
-    "prompt_from", "read_judgements", "results_of", "run_dataset", "scaled", "summaries", "summary", "to_judge", "variations",
-    "write_parquet",
+    "EXACT", "KNOWN", "PROMPT", "Dataset", "Evidence", "Gold", "Judgement", "Known", "Question", "Report", "Row", "Tally",
+    "bootstrap", "check", "collect", "compare", "dataset_of", "evaluate", "export_browsecomp_plus", "export_trec", "gold_documents",
+    "grid", "holm", "html", "judge_exactly", "judge_run", "judges", "kappa", "load_dataset", "markdown", "mcnemar", "nowhere",
+    "only_judge", "open_run", "outcomes", "plain", "prompt_from", "read_judgements", "results_of", "run_dataset", "scaled",
+    "summaries", "summary", "surfaced", "surfacing", "to_judge", "usage", "variations", "write_parquet",
 ]  # fmt: skip

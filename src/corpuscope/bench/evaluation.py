@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_ai.messages import ModelResponse, ToolReturnPart
 
-from ..agent import PLACEHOLDER, POLICIES, Event, Result, read_events, replay
+from ..agent import PLACEHOLDER, POLICIES, Event, Result, Spent, read_events, replay
 from ..corpus import Corpus
 from ..systems import Run
 from .judging import Judgement
@@ -37,8 +37,19 @@ def results_of(run: Run, dataset: Dataset) -> dict[str, Result]:
 def evaluate(run: Run, dataset: Dataset, corpus: Corpus, judgements: Mapping[str, Judgement]) -> list[Row]:
     """One row for every question of the dataset, in its order."""
     results = results_of(run, dataset)
+    rows = outcomes(run, dataset, results, judgements)
+    for question, row in zip(dataset.questions, rows, strict=True):
+        if question.query_id in results:
+            row |= surfacing(run, question, corpus, list(read_events(run.events(question.query_id))))
+    return rows
+
+
+def outcomes(
+    run: Run, dataset: Dataset, results: Mapping[str, Result], judgements: Mapping[str, Judgement]
+) -> list[Row]:
+    """The rows as far as results tell: no corpus and no event is looked at."""
     rows = [
-        _row(run, question, results.get(question.query_id), corpus, judgements.get(question.query_id))
+        _outcome(run, question, results.get(question.query_id), judgements.get(question.query_id))
         for question in dataset.questions
     ]
     if run.settings.task == "ranking":
@@ -54,7 +65,7 @@ def evaluate(run: Run, dataset: Dataset, corpus: Corpus, judgements: Mapping[str
     return rows
 
 
-def _row(run: Run, question: Question, result: Result | None, corpus: Corpus, judgement: Judgement | None) -> Row:
+def _outcome(run: Run, question: Question, result: Result | None, judgement: Judgement | None) -> Row:
     row: Row = {"query_id": question.query_id, "kind": question.kind, "hops": question.hops}
     if result is None:
         return row | {"stop_reason": "missing", "answered": False, "correct": None}
@@ -76,12 +87,11 @@ def _row(run: Run, question: Question, result: Result | None, corpus: Corpus, ju
         row |= {"exact_match": float(exact_match(given, question.answers)), "f1": token_f1(given, question.answers)}
         cited = {citation.docid for citation in answer.citations if citation.docid} if answer else set()
         row |= citation_scores(cited, question.supporting or question.gold)
-    row |= _usage(result)
-    return row | _surfacing(run, question, corpus)
+    return row | usage(result.spent)
 
 
-def _usage(result: Result) -> Row:
-    spent = result.spent
+def usage(spent: Spent) -> Row:
+    """What it took."""
     return {
         "model_calls": spent.model_calls, "tool_calls": spent.tool_calls, "seconds": round(spent.seconds, 3),
         "input_tokens": spent.input_tokens, "cached_tokens": spent.cached_tokens, "output_tokens": spent.output_tokens,
@@ -89,13 +99,12 @@ def _usage(result: Result) -> Row:
     }  # fmt: skip
 
 
-def _surfacing(run: Run, question: Question, corpus: Corpus) -> Row:
+def surfacing(run: Run, question: Question, corpus: Corpus, events: Sequence[Event]) -> Row:
     """Coverage and localization over all documents that the way to the answer needs, and when the first of them was seen."""
     gold = gold_documents(question, corpus)
     wanted = question.supporting or question.gold
     if not wanted:
         return {}
-    events = list(read_events(run.events(question.query_id)))
     seen = [s for s in surfaced(events, gold) if s.docid in wanted]
     row: Row = dict(coverage({s.docid for s in seen}, wanted))
     row["localization"] = localization(seen, {g.docid: len(g.text) for g in gold})

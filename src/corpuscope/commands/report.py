@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 from ..agent import Result, open_model
@@ -18,6 +17,7 @@ from ..bench import (
     Dataset,
     Judgement,
     collect,
+    dataset_of,
     export_browsecomp_plus,
     export_trec,
     html,
@@ -25,8 +25,8 @@ from ..bench import (
     judge_run,
     judges,
     kappa,
-    load_dataset,
     markdown,
+    only_judge,
     plain,
     prompt_from,
     read_judgements,
@@ -41,19 +41,9 @@ from ..workspace import clean
 
 
 def _opened(folder: Path, canary: str) -> tuple[Run, Dataset]:
-    """A run of a benchmark with its questions. Raises `UsageError` where the dataset is no longer what it was."""
+    """A run of a benchmark with its questions."""
     run = Run.open(folder)
-    settings = run.settings
-    if not settings.dataset:
-        raise UsageError(f"{folder} is a run of ask, not of a benchmark")
-    paths = {name: Path(value) if value else None for name, value in (("qrels", settings.qrels), ("ids", settings.ids))}
-    dataset = load_dataset(settings.dataset, canary=canary, **paths)
-    dataset = replace(dataset, task=settings.task)
-    if dataset.digest() != settings.dataset_digest:
-        raise UsageError(
-            f"{settings.dataset} is not what it was when {folder} was run: its questions or answers have changed"
-        )
-    return run, dataset
+    return run, dataset_of(run, canary)
 
 
 def judge_command(
@@ -149,7 +139,7 @@ def report_command(
             raise UsageError(
                 f"{corpus.root} has changed since these runs: their documents are no longer what was searched"
             )
-        report = collect([run for run, _ in opened], opened[0][1], corpus, judge or _only_judge(opened[0][0]))
+        report = collect([run for run, _ in opened], opened[0][1], corpus, judge or only_judge(opened[0][0]))
         if as_json:
             print(json.dumps(plain(report), ensure_ascii=False))
         if parquet:
@@ -160,14 +150,6 @@ def report_command(
             file = page or folders[0] / "report.html"
             _write(file, html(report))
             print(f"{file}", file=sys.stderr)
-
-
-def _only_judge(run: Run) -> str:
-    """The model that has judged the run, where there is one; else exact match."""
-    known = judges(run)
-    if len(known) > 1:
-        raise UsageError(f"{run.folder} has several judges ({', '.join(known)}): choose one with --judge")
-    return known[0] if known else EXACT
 
 
 def export_command(folder: Path, *, browsecomp_plus: Path | None, trec: Path | None, canary: str) -> None:

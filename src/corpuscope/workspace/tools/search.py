@@ -75,11 +75,14 @@ def _search(
             {
                 "query": query,
                 "found": len(ranking),
+                "new": brought,
                 "top": [hit.docid for hit in top],
                 "paths": [entries[hit.docid].path for hit in top if hit.docid in entries],
                 "characters": characters,
             }
-            for query, ranking, top, (_, characters) in zip(queries, rankings, tops, sections, strict=True)
+            for query, ranking, brought, top, (_, characters) in zip(
+                queries, rankings, _brought(rankings, new), tops, sections, strict=True
+            )
         ],
         "imported": new,
         "workspace": len(workspace),
@@ -89,6 +92,16 @@ def _search(
     if not any(map(searchable, queries)):
         raise ToolError("empty queries: there is no word in them to search for; nothing was imported")
     return Observation("\n\n".join(parts), data)
+
+
+def _brought(rankings: Sequence[Sequence[Hit]], new: Sequence[str]) -> list[int]:
+    """How many of the `new` documents each sub-query was the first to rank; they stand in `new` in this order."""
+    left, counts = set(new), []
+    for ranking in rankings:
+        mine = left.intersection(hit.docid for hit in ranking)
+        left -= mine
+        counts.append(len(mine))
+    return counts
 
 
 def _paid(retriever: Retriever) -> float | None:
