@@ -556,6 +556,38 @@ def bench_export(
 
 
 @app.command()
+def view(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Folders of runs, or folders that have some in them.", metavar="RUN...")
+    ],
+    export: Annotated[Path | None, typer.Option(help="Write one HTML file that needs no server, and end.")] = None,
+    http: Annotated[str, typer.Option(help="HOST:PORT to serve at. [127.0.0.1:8801, or a free port]")] = "",
+    token: Annotated[
+        str, typer.Option(help="What a reader must show beyond this machine. [CORPUSCOPE_TOKEN, else a new one]")
+    ] = "",
+    corpus: Annotated[Path | None, typer.Option(help="Where the documents are, if they were moved.")] = None,
+    judge: Annotated[str, typer.Option(help="Whose judgements count. [the model that judged, else `exact`]")] = "",
+    canary: Canary = "",
+    browser: Annotated[bool, typer.Option(help="Open a browser where there is a screen.")] = True,
+) -> None:
+    """Look at runs in a browser: every call, how the workspace grew, where gold was seen; also while they go on.
+
+    Examples:
+
+      corpuscope view docs.corpus/runs
+
+      corpuscope view runs/rise runs/dci-lite
+
+      corpuscope view runs/rise --export rise.html
+    """
+    from .commands.view import view_command
+
+    view_command(
+        runs, export=export, http=http, token=token, corpus=corpus, judge=judge, canary=canary, browser=browser
+    )
+
+
+@app.command()
 def systems(
     action: Annotated[str, typer.Argument(help="`show` prints the TOML of one system.", metavar="[show]")] = "",
     name: Annotated[str, typer.Argument(help="Which one.", metavar="[NAME]")] = "",

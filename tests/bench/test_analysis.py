@@ -15,7 +15,7 @@ from corpuscope.bench.analysis import (
     phases,
     tools_used,
 )
-from corpuscope.bench.surfaced import candidates
+from corpuscope.bench.gold import candidates
 from corpuscope.bench.turns import Turn, by_turn
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpuscope.bench import Evidence, Question
+from corpuscope.bench.gold import Surfaced, gold_documents, surfaced
 from corpuscope.bench.metrics import (
     calibration_error,
     citation_scores,
@@ -23,7 +24,6 @@ from corpuscope.bench.metrics import (
     segments,
     token_f1,
 )
-from corpuscope.bench.surfaced import Surfaced, gold_documents, surfaced
 
 from ..conftest import MakeCorpus
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corpuscope.bench import Evidence, Question
-from corpuscope.bench.surfaced import gold_documents, surfaced
+from corpuscope.bench.gold import gold_documents, surfaced
 from corpuscope.corpus import Corpus
 from corpuscope.corpus import packs as packs_module
 from corpuscope.errors import ToolError

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .evaluation import Row, evaluate, outcomes, results_of, summary, surfacing, usage
     from .experiments import grid, scaled, variations
     from .export import export_browsecomp_plus, export_trec
+    from .gold import TELLING, Gold, gold_documents, surfaced
     from .judging import (
         EXACT,
         PROMPT,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from .report import Report, collect, html, markdown, plain, summaries, write_parquet
     from .running import Tally, open_run, run_dataset
     from .statistics import bootstrap, holm, kappa, mcnemar
-    from .surfaced import Gold, gold_documents, surfaced
 
 __getattr__ = lazily(
     __name__,
@@ -41,14 +41,14 @@ __getattr__ = lazily(
         ),
         **dict.fromkeys(("Report", "collect", "html", "markdown", "plain", "summaries", "write_parquet"), ".report"),
         **dict.fromkeys(("dataset_of", "only_judge"), ".opening"),
-        **dict.fromkeys(("Gold", "gold_documents", "surfaced"), ".surfaced"),
+        **dict.fromkeys(("TELLING", "Gold", "gold_documents", "surfaced"), ".gold"),
         **dict.fromkeys(("Tally", "open_run", "run_dataset"), ".running"),
         **dict.fromkeys(("bootstrap", "holm", "kappa", "mcnemar"), ".statistics"),
     },
 )  # fmt: skip
 
 __all__ = [
-    "EXACT", "KNOWN", "PROMPT", "Dataset", "Evidence", "Gold", "Judgement", "Known", "Question", "Report", "Row", "Tally",
+    "EXACT", "KNOWN", "PROMPT", "TELLING", "Dataset", "Evidence", "Gold", "Judgement", "Known", "Question", "Report", "Row", "Tally",
     "bootstrap", "check", "collect", "compare", "dataset_of", "evaluate", "export_browsecomp_plus", "export_trec", "gold_documents",
     "grid", "holm", "html", "judge_exactly", "judge_run", "judges", "kappa", "load_dataset", "markdown", "mcnemar", "nowhere",
     "only_judge", "open_run", "outcomes", "plain", "prompt_from", "read_judgements", "results_of", "run_dataset", "scaled",

@@ -11,6 +11,7 @@ from pydantic_ai.messages import ModelResponse, ToolReturnPart
 from ..agent import PLACEHOLDER, POLICIES, Event, Result, Spent, read_events, replay
 from ..corpus import Corpus
 from ..systems import Run
+from .gold import candidates, gold_documents, surfaced
 from .judging import Judgement
 from .metrics import (
     calibration_error,
@@ -22,7 +23,6 @@ from .metrics import (
     token_f1,
 )
 from .question import Dataset, Question
-from .surfaced import candidates, gold_documents, surfaced
 
 Row = dict[str, Any]
 """Plain values; a measure that does not apply is None. `correct` is None where nobody has judged."""

@@ -28,7 +28,7 @@ def mcp_command(
         raise UsageError("--sandbox off is refused over HTTP: whoever has the token could run anything on this machine")
     if (command_seconds is not None and command_seconds <= 0) or idle_seconds <= 0:
         raise UsageError("a limit must be above zero")
-    address = _address(http) if http else None
+    address = address_of(http) if http else None
     if sandboxed:
         bubblewrap()
     with Corpus.open(path) as corpus:
@@ -52,13 +52,11 @@ def _serve(
     from ..serve import http_app, serve_http
 
     host, port = address
-    secret = token or os.environ.get(TOKEN) or secrets.token_urlsafe(24)
-    if not re.fullmatch(r"[!-~]{8,}", secret):
-        raise UsageError("a token has eight or more visible ASCII characters and no space")
+    secret = token_of(token)
     app = http_app(
         corpus, system, secret, host=host, limits=limits, max_sessions=max_sessions, idle_seconds=idle_seconds
     )
-    with _listening(host, port) as listener:
+    with listening(host, port) as listener:
         shown = f"[{host}]" if ":" in host else host
         print(f"serving {corpus.root} at http://{shown}:{listener.getsockname()[1]}/mcp", file=sys.stderr)
         if not token and not os.environ.get(TOKEN):
@@ -67,7 +65,15 @@ def _serve(
         asyncio.run(serve_http(app, listener))
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def token_of(token: str) -> str:
+    """The one that was given, that of the environment, or a new one. Raises `UsageError` for one that cannot be sent."""
+    secret = token or os.environ.get(TOKEN) or secrets.token_urlsafe(24)
+    if not re.fullmatch(r"[!-~]{8,}", secret):
+        raise UsageError("a token has eight or more visible ASCII characters and no space")
+    return secret
+
+
+def listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, OverflowError) as error:
@@ -114,7 +120,7 @@ def _program() -> str:
     return os.path.abspath(found)
 
 
-def _address(http: str) -> tuple[str, int]:
+def address_of(http: str) -> tuple[str, int]:
     host, _, port = http.rpartition(":")
     host = host.strip("[]")
     if not host or not port.isdigit() or int(port) > 65535:

@@ -1,4 +1,5 @@
-"""The corpus as a service: an MCP server on standard input and output or over HTTP, and how to tell other agents of it."""
+"""The corpus as a service: an MCP server on standard input and output or over HTTP, and how to tell other agents of it. Runs as a
+page: the trajectory viewer."""
 
 from typing import TYPE_CHECKING
 
@@ -8,12 +9,18 @@ if TYPE_CHECKING:
     from .http import http_app, serve_http
     from .install import CLIENTS, Change, planned, write
     from .stdio import serve_stdio
+    from .viewer import Shelf, exported, is_loopback, viewer_app
 
 __getattr__ = lazily(
     __name__,
     {
-    "CLIENTS": ".install", "Change": ".install", "http_app": ".http", "planned": ".install", "serve_http": ".http",
-    "serve_stdio": ".stdio", "write": ".install",
-},
-)  # fmt: skip
-__all__ = ["CLIENTS", "Change", "http_app", "planned", "serve_http", "serve_stdio", "write"]
+        **dict.fromkeys(("http_app", "serve_http"), ".http"),
+        **dict.fromkeys(("CLIENTS", "Change", "planned", "write"), ".install"),
+        "serve_stdio": ".stdio",
+        **dict.fromkeys(("Shelf", "exported", "is_loopback", "viewer_app"), ".viewer"),
+    },
+)
+__all__ = [
+    "CLIENTS", "Change", "Shelf", "exported", "http_app", "is_loopback", "planned", "serve_http", "serve_stdio", "viewer_app",
+    "write",
+]  # fmt: skip

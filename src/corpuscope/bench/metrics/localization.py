@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from ..surfaced import Surfaced
+from ..gold import Surfaced
 
 C_SEG = 500
 """Characters of a segment."""
