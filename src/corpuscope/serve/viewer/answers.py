@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...agent import read_events
+from ...agent import Event, read_events
 from ...bench import compare
 from ...corpus import Corpus
 from ...errors import UsageError
 from .documents import document
 from .marks import gold_marks, removals
-from .shelf import Shown, found_runs
+from .shelf import DAMAGED, Shown, found_runs
 from .spaces import imported
 
 Asked = Mapping[str, str]
@@ -97,15 +97,20 @@ def marks(shelf: Shelf, asked: Asked) -> Any:
         known = shelf._marks.get(place)
     if known and known[0] == size:
         return known[1]
-    events = list(read_events(file))
-    question = shown.question(key)
-    gold = gold_marks(question, shown.corpus, events) if shown.corpus is not None else []
-    settings = shown.run.settings
-    found = {"gold": gold, "removals": [r._asdict() for r in removals(settings.system, settings.task, events)]}
+    try:
+        found = _marks(shown, key, list(read_events(file)))
+    except DAMAGED as error:
+        raise UsageError(f"{file} cannot be understood: {error}") from error
     with shelf._lock:
         shelf._marks.clear()
         shelf._marks[place] = (size, found)
     return found
+
+
+def _marks(shown: Shown, key: str, events: list[Event]) -> Any:
+    settings = shown.run.settings
+    gold = gold_marks(shown.question(key), shown.corpus, events) if shown.corpus is not None else []
+    return {"gold": gold, "removals": [r._asdict() for r in removals(settings.system, settings.task, events)]}
 
 
 def paths(shelf: Shelf, asked: Asked) -> Any:

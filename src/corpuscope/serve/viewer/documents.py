@@ -31,6 +31,8 @@ def document(shown: Shown, name: str, form: str, block: int) -> dict[str, Any]:
     if entry is None:
         raise UsageError(f"no document {name[:200]!r} in {corpus.root}")
     tables = _structured(corpus, entry)
+    if form not in ("", "original", "structured"):
+        raise UsageError(f"form={form[:40]!r}: it is original or structured")
     form = form or (shown.run.settings.system.documents if tables else "original")
     if form == "structured" and tables is None:
         raise UsageError(f"{entry.path} has no table of contents of its present text")

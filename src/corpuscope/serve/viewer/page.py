@@ -18,7 +18,7 @@ SCRIPTS = (
 """In an order in which each comes behind those it imports."""
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w.]+)";$', re.MULTILINE)
-_EXPORTED = re.compile(r"^export (?:async )?(?:function|const) (\w+)", re.MULTILINE)
+_EXPORTED = re.compile(r"^export (?:async )?(?:function|const)\*? (\w+)", re.MULTILINE)
 
 _PAGE = """<!doctype html>
 <html lang="en">

@@ -17,6 +17,7 @@ from ...bench import (
     Row,
     dataset_of,
     judge_exactly,
+    judges,
     nowhere,
     only_judge,
     outcomes,
@@ -29,6 +30,9 @@ from ...corpus import Corpus
 from ...errors import CorpuscopeError, UsageError
 from ...systems import Run, folder_name
 from .glance import Glance, glance
+
+DAMAGED = (CorpuscopeError, OSError, ValueError, KeyError, TypeError, AttributeError)
+"""What reading events can raise that are not such as we write."""
 
 
 class _Stamp(NamedTuple):
@@ -77,6 +81,8 @@ class Shown:
         notes += dataset.problems
         if opened is not None and not asks:
             notes += nowhere(dataset, opened)
+        if judge not in ("", EXACT, *judges(run)):
+            raise UsageError(f"{judge} has not judged {folder}: {', '.join([EXACT, *judges(run)])} have")
         shown = cls(run, opened, dataset, judge or only_judge(run), notes, _asks=asks)
         shown.refresh()
         return shown
@@ -135,7 +141,7 @@ class Shown:
             return
         try:
             told = glance(file)
-        except (CorpuscopeError, ValueError, KeyError) as error:
+        except DAMAGED as error:
             told, self._broken[key] = None, str(error)
         stamp = _Stamp(status.st_size, status.st_mtime_ns, told.live if told else False)
         if stamp != before:
@@ -155,7 +161,7 @@ class Shown:
         if self.corpus is not None and (question.gold or question.supporting):
             try:
                 row = surfacing(self.run, question, self.corpus, list(read_events(self.events(key))))
-            except (CorpuscopeError, ValueError, KeyError, OSError) as error:
+            except DAMAGED as error:
                 self._broken[key] = str(error)
         with self._lock:
             self._surfacing[key] = row

@@ -1,5 +1,7 @@
 // Answers by what is asked: from the server that this page came from, or laid down in the page itself.
 
+import { problem } from "./dom.js";
+
 const answers = document.getElementById("answers");
 const laid = answers ? new Map(JSON.parse(atob(answers.textContent)).map((asked, place) => [asked, place])) : null;
 
@@ -48,4 +50,26 @@ export async function eventsOf(run, question, from = 0) {
   return { events: parsed(text), next: Number(response.headers.get("X-Next")), live: response.headers.get("X-Live") === "1" };
 }
 
-const parsed = (text) => text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+const parsed = (text) => text.split("\n").filter(Boolean).map(event);
+
+function event(line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return { type: "unreadable", seconds: 0 };
+  }
+}
+
+// Do something now and then while a part of the page is there, until it says false. What fails is said above that part, once.
+export async function whileShown(node, pause, once) {
+  while (node.isConnected) {
+    await new Promise((done) => setTimeout(done, pause));
+    if (!node.isConnected) return;
+    try {
+      if ((await once()) === false) return;
+    } catch (error) {
+      node.prepend(problem(error));
+      return;
+    }
+  }
+}

@@ -1,4 +1,4 @@
-// Which page is shown, by the address behind the `#`: `/`, `/RUN[,RUN...]`, `/RUN[,RUN...]/QUESTION[/workspace[/CALL]]`.
+// Which page is shown, by the address behind the `#`: `/`, `/RUN[,RUN...]`, `/RUN[,RUN...]/QUESTION[/turns|workspace[/CALL]]`.
 
 import { get, isExport } from "./data.js";
 import { h, problem, replace, words } from "./dom.js";
@@ -14,7 +14,7 @@ const question = h("button", { onclick: help, "aria-label": "Keys" }, "?");
 
 const runsAddress = (chosen) => `#/${chosen.join(",")}`;
 const questionAddress = (chosen, key, tab, call) =>
-  [runsAddress(chosen), encodeURIComponent(key), ...(tab === "workspace" ? ["workspace", ...(call === undefined ? [] : [call])] : [])].join("/");
+  [runsAddress(chosen), encodeURIComponent(key), ...(tab === "workspace" || call !== undefined ? [tab] : []), ...(call === undefined ? [] : [call])].join("/");
 
 function place() {
   const [chosen = "", key = "", tab = "turns", call] = location.hash.replace(/^#\/?/, "").split("/");
@@ -89,8 +89,8 @@ function toggleTheme() {
 }
 
 document.getElementById("page").append(
-  h("a", { class: "skip", href: "#", onclick: (event) => { event.preventDefault(); main.focus(); } }, "To the content"),
-  h("header", { class: "top" }, h("b", {}, "corpuscope"), crumbs, isExport && h("span", { class: "small" }, "exported"), h("span", { class: "tools" }, theme, question)),
+  h("header", { class: "top" }, h("a", { class: "skip", href: "#", onclick: (event) => { event.preventDefault(); main.focus(); } }, "To the content"),
+    h("b", {}, "corpuscope"), crumbs, isExport && h("span", { class: "small" }, "exported"), h("span", { class: "tools" }, theme, question)),
   main,
 );
 listen({ "[": () => step(-1), "]": () => step(1), u: up, t: () => tabTo("turns"), w: () => tabTo("workspace"), d: toggleTheme });

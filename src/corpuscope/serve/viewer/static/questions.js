@@ -1,6 +1,6 @@
 // Every question of a run, or of several side by side, with the cross-tab of two as a filter.
 
-import { get, isExport } from "./data.js";
+import { get, isExport, whileShown } from "./data.js";
 import { h, input, problem, replace, select, shown, words } from "./dom.js";
 import { count, decimal, duration, money, outcome, percent, plural, stopWords } from "./format.js";
 import { sortable } from "./table.js";
@@ -26,12 +26,14 @@ export function questions(runs, addressOf) {
 
 const listed = (runs) => Promise.all(runs.map((run) => get("questions", { run })));
 
+const crossTabs = (runs) => Promise.all(runs.slice(1).map((second) => get("compare", { run: runs[0], second })));
+
 async function load(runs, addressOf, node) {
   const view = { runs, addressOf, told: await listed(runs) };
   const id = runs.join(",");
   view.filters = kept.get(id) ?? { text: "", outcome: "", stop: "", coverage: "", kind: "", above: "", cell: null };
   kept.set(id, view.filters);
-  view.tabs = await Promise.all(runs.slice(1).map((second) => get("compare", { run: runs[0], second })));
+  view.tabs = await crossTabs(runs);
   view.said = h("p", { class: "small", role: "status" });
   view.head = h("div", {});
   view.filterBar = h("div", { class: "bar", role: "search", "aria-label": "Questions" });
@@ -40,14 +42,14 @@ async function load(runs, addressOf, node) {
   replace(node, view.head, view.cells, view.filterBar, view.said, view.table.node, settings(view));
   showFilters(view);
   show(view);
-  while (!isExport && node.isConnected) {
-    await new Promise((done) => setTimeout(done, POLL));
-    if (!node.isConnected) return;
+  if (isExport) return;
+  await whileShown(node, POLL, async () => {
     const now = await listed(runs);
-    if (now.every((told, place) => told.version === view.told[place].version)) continue;
+    if (now.every((told, place) => told.version === view.told[place].version)) return;
     view.told = now;
+    view.tabs = await crossTabs(runs);
     show(view);
-  }
+  });
 }
 
 // One row for each question of any of the runs: {key, question, kind, rows: what each run has of it}.

@@ -1,6 +1,6 @@
 // All runs in one table; those that are chosen are compared.
 
-import { get, isExport } from "./data.js";
+import { get, isExport, whileShown } from "./data.js";
 import { h, input, problem, replace, words } from "./dom.js";
 import { count, decimal, duration, money, percent, plural } from "./format.js";
 import { sortable } from "./table.js";
@@ -36,14 +36,13 @@ async function load(addressOf, node) {
     show();
   }), go), said, table.node, told.runs.map((run) => run.notes.map((note) => h("p", { class: "warn" }, words(run.name), ": ", words(note)))));
   show();
-  while (!isExport && node.isConnected) {
-    await new Promise((done) => setTimeout(done, POLL));
-    if (!node.isConnected) return;
+  if (isExport) return;
+  await whileShown(node, POLL, async () => {
     const now = await get("runs");
-    if (now.version === told.version) continue;
+    if (now.version === told.version) return;
     told = now;
     show();
-  }
+  });
 }
 
 function columns(addressOf, changed) {

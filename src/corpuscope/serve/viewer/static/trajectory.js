@@ -1,7 +1,7 @@
 // One question through one system: what came of it, how it grew, and every turn.
 
 import { charts } from "./charts.js";
-import { eventsOf, get } from "./data.js";
+import { eventsOf, get, whileShown } from "./data.js";
 import { openDocument } from "./documents.js";
 import { h, input, problem, replace, select, shown, words } from "./dom.js";
 import { count, decimal, duration, money, outcome, percent, plural, stopWords } from "./format.js";
@@ -29,7 +29,8 @@ async function load(at, address, node) {
   view.toggled = (call, open) => (open ? view.opened.add(call) : view.opened.delete(call));
   build(view);
   await mark(view);
-  if (view.live) follow(view);
+  if (view.at.tab === "turns" && at.call) goToCall(view, at.call);
+  if (view.live) await whileShown(node, POLL, () => look(view));
 }
 
 async function mark(view) {
@@ -99,7 +100,7 @@ function showWorkspace(view) {
     view.at.call = call;
     history.replaceState(null, "", view.address("workspace", call));
   };
-  replace(view.workspace, workspaceNode({ ...view.at, info: view.info, told: view.told, gold: view.gold, chosen }));
+  replace(view.workspace, workspaceNode({ ...view.at, info: view.info, told: view.told, gold: view.gold, chosen, address: view.address }));
 }
 
 function lines(view) {
@@ -138,14 +139,14 @@ function answer(view) {
     told.confidence !== null && h("span", { class: "small" }, ` (confidence ${decimal(told.confidence)}%)`));
   return [
     h("h2", {}, told.ranking.length ? "Ranking" : "Answer"), exact || null, expected || null,
-    told.explanation && h("p", { class: "explanation", dir: "auto" }, ...withCitations(view, told)),
+    told.explanation && h("p", { class: "explanation", dir: "auto", tabindex: "0" }, ...withCitations(view, told)),
     told.citations.length > 0 && h("details", { class: "cited-list" }, h("summary", {}, plural(told.citations.length, "citation")), cited(view, told.citations)),
     told.ranking.length > 0 && cited(view, told.ranking),
   ];
 }
 
 function cited(view, citations) {
-  return h("ol", { class: "citations" }, citations.map((citation) => h("li", {}, citation.docid ? citationButton(view, citation, citationWords(citation)) : words(citationWords(citation)),
+  return h("ol", { class: "citations", tabindex: "0" }, citations.map((citation) => h("li", {}, citation.docid ? citationButton(view, citation, citationWords(citation)) : words(citationWords(citation)),
     citation.original_first ? h("span", { class: "small" }, ` (lines ${citation.original_first}–${citation.original_last} of the original)`) : null,
     citation.problem && h("span", { class: "warn" }, " ", words(citation.problem)))));
 }
@@ -256,21 +257,17 @@ function goToCall(view, number) {
   node.querySelector("summary").focus({ preventScroll: true });
 }
 
-// What happens meanwhile, until the trajectory ends or the reader leaves.
-async function follow(view) {
-  while (view.live) {
-    await new Promise((done) => setTimeout(done, POLL));
-    if (!view.node.isConnected) return;
-    const told = await eventsOf(view.at.run, view.at.key, view.next);
-    view.live = told.live;
-    view.next = told.next;
-    if (!told.events.length && told.live) continue;
-    view.events.push(...told.events);
-    view.told = turnsOf(view.events);
-    const listed = await get("questions", { run: view.at.run });
-    view.row = listed.rows.find((row) => row.key === view.at.key);
-    show(view);
-    if (view.row?.reference?.length || !view.live) await mark(view);
-    if (view.follow) view.list.lastElementChild?.scrollIntoView({ block: "end" });
-  }
+// What happens meanwhile, until the trajectory ends or the reader leaves; false when it has ended.
+async function look(view) {
+  const told = await eventsOf(view.at.run, view.at.key, view.next);
+  [view.live, view.next] = [told.live, told.next];
+  if (!told.events.length && told.live) return true;
+  view.events.push(...told.events);
+  view.told = turnsOf(view.events);
+  const listed = await get("questions", { run: view.at.run });
+  view.row = listed.rows.find((row) => row.key === view.at.key);
+  show(view);
+  if (view.gold.length || !view.live) await mark(view);
+  if (view.follow) view.list.lastElementChild?.scrollIntoView({ block: "end" });
+  return view.live;
 }

@@ -136,6 +136,7 @@ export function noteNode(event) {
       ? [h("details", {}, h("summary", {}, `A summary stands for the first ${plural(event.upto, "message")} `), h("pre", { dir: "auto" }, shown(event.text)))]
       : ["A summary was asked for and did not come: ", words(event.error)],
     steer: () => ["Told: ", words(event.text)],
+    unreadable: () => ["An event that cannot be read"],
     stop: () => [`Stopped: ${event.reason.replaceAll("_", " ")}`, event.detail ? ": " : "", words(event.detail ?? "")],
   }[event.type];
   return h("div", { class: `note ${event.type}` }, told ? told() : words(event.type));
@@ -209,11 +210,11 @@ function observation(call, view) {
   const removed = view.removals.get(call.number) ?? [];
   const now = removed.at(-1);
   const told = removed.map((change) => h("p", { class: "note cut" }, removalWords(change, text.length)));
-  if (!now || now.how === "back") return [...told, h("pre", { class: "observation", dir: "auto" }, long(text, view))];
+  if (!now || now.how === "back") return [...told, h("pre", { class: "observation", dir: "auto", tabindex: "0" }, long(text, view))];
   return [
     ...told,
-    now.kept > 0 && h("pre", { class: "observation", dir: "auto" }, long(text.slice(0, now.kept), view)),
-    h("del", { class: "removed", "aria-label": `Removed from turn ${now.turn} on` }, h("pre", { class: "observation", dir: "auto" }, long(text.slice(now.kept), view))),
+    now.kept > 0 && h("pre", { class: "observation", dir: "auto", tabindex: "0" }, long(text.slice(0, now.kept), view)),
+    h("del", { class: "removed", "aria-label": `Removed from turn ${now.turn} on` }, h("pre", { class: "observation", dir: "auto", tabindex: "0" }, long(text.slice(now.kept), view))),
   ];
 }
 

@@ -28,7 +28,7 @@ export function filesOf(calls, paths) {
   return files;
 }
 
-// `at`: {run, key, info, told (of `turnsOf`), gold, call, chosen(call)}.
+// `at`: {run, key, info, told (of `turnsOf`), gold, call, chosen(call), address(tab, call)}.
 export function workspaceNode(at) {
   if (at.info.boundary === "corpus") return h("div", {}, grepForm(at), wholeCorpus(at));
   return waiting(get("paths", { question: at.key, run: at.run }), (paths) => bounded(at, filesOf(at.told.calls, paths)));
@@ -39,7 +39,7 @@ function bounded(at, files) {
   const state = { call: Math.min(at.call ?? last, last), filter: "", brought: "", order: "", shown: PAGE };
   const list = h("div", { class: "files" });
   const said = h("p", { role: "status" });
-  const turnWords = h("output", {});
+  const turnWords = h("a", {});
   const groups = h("div", {});
   const slider = h("input", { type: "range", min: "0", max: String(last), value: String(state.call), "aria-label": "W after call", oninput: () => {
     state.call = Number(slider.value);
@@ -52,6 +52,8 @@ function bounded(at, files) {
     const there = files.filter((file) => file.call <= state.call);
     const call = at.told.calls[state.call - 1];
     turnWords.textContent = call ? `call ${state.call} of ${last}, turn ${call.turn}` : "before the first call";
+    if (call) turnWords.setAttribute("href", at.address("turns", state.call));
+    else turnWords.removeAttribute("href");
     const bringers = new Map();
     for (const file of there) bringers.set(bringer(file), (bringers.get(bringer(file)) ?? 0) + 1);
     if (state.brought && !bringers.has(state.brought)) state.brought = "";
