@@ -31,9 +31,10 @@ function decoded(text) {
 }
 
 async function route() {
-  const at = place();
+  const { hash } = location;
   const told = await get("runs").catch((error) => replace(main, problem(error)) && null);
-  if (!told) return;
+  if (!told || hash !== location.hash) return; // who went on meanwhile is shown what is there
+  const at = place();
   const names = at.runs.map((run) => told.runs[run]?.name ?? "?");
   replace(crumbs, h("ol", {}, h("li", {}, h("a", { href: "#/" }, "Runs")),
     at.runs.length > 0 && h("li", {}, h("a", { href: runsAddress(at.runs) }, words(names.join(" · ")))), at.key && h("li", {}, words(at.key))));
@@ -63,7 +64,14 @@ async function start() {
   await route();
 }
 
-async function step(by) {
+let steps = Promise.resolve();
+
+// One after the other: each begins where the one before has led.
+function step(by) {
+  steps = steps.then(() => stepTo(by)).catch(() => {});
+}
+
+async function stepTo(by) {
   const at = place();
   if (!at.key) return;
   const links = (await get("questions", { run: at.runs[0] })).rows.map((row) => row.key);

@@ -8,7 +8,7 @@ import { sortable } from "./table.js";
 const POLL = 2000;
 
 const COVERAGE = {
-  none: ["none surfaced", (c) => c === 0], some: ["some surfaced", (c) => c > 0 && c < 1], all: ["all surfaced", (c) => c === 1],
+  none: ["none surfaced", (c) => c === 0], some: ["some surfaced", (c) => c > 0 && c < 1], every: ["all surfaced", (c) => c === 1],
   missing: ["not all surfaced", (c) => c < 1],
 };
 
