@@ -13,6 +13,9 @@ from ...bench import TELLING, Gold, Question, gold_documents, surfaced
 from ...corpus import Corpus
 from ...systems import System, Task
 
+KNOWN_BY = 200
+"""Characters by which a line of evidence is known where it is shown: a tool may have cut the rest."""
+
 
 def gold_marks(question: Question, corpus: Corpus, events: Sequence[Event]) -> list[dict[str, Any]]:
     """For each document that the way to the answer needs: the calls (counted from 1) that first named it, first showed a piece
@@ -42,7 +45,7 @@ def _unseen(document: Gold, question: Question) -> dict[str, Any]:
         "path": document.path,
         "answers": document.docid in question.gold,
         "evidence": [[e.first, e.last] for e in question.evidence if e.docid == document.docid],
-        "lines": [line for line in document.evidence if len(line) >= TELLING],
+        "lines": [line[:KNOWN_BY] for line in document.evidence if len(line) >= TELLING],
         "surfaced": None,
         "localised": None,
         "narrowest": None,

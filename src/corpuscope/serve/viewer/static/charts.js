@@ -28,6 +28,9 @@ function figure(chart, turns, events, goTo) {
   const last = chart.series[0].values.at(-1);
   const told = `${chart.title}, turn by turn: at most ${count(tops[0])}, at last ${count(last)}`;
   const legend = chart.series.map((series) => h("span", { class: `key ${series.colour.slice(2)}` }, series.label));
+  for (const [kind, what] of [["gold", "gold seen"], ["cut", "context cut"]]) {
+    if (events.some((event) => event.class === kind)) legend.push(h("span", { class: `key line-${kind}` }, what));
+  }
   const node = h(
     "figure",
     { class: "chart" },

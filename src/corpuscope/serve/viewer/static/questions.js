@@ -82,8 +82,8 @@ function show(view) {
 function heading(view) {
   return [
     h("h1", {}, view.told.map((told, place) => [place > 0 && " against ", words(told.run.name)])),
-    view.told.map(({ run }) => [
-      h("p", {}, h("b", {}, words(run.name)), ": ", words(run.system), " · ", words(run.model), run.dataset && [" · ", words(run.dataset)], run.judge && [" · judged: ", words(run.judge)],
+    view.told.map(({ run }, place) => [
+      h("p", {}, view.told.length > 1 && `${place + 1}: `, h("b", {}, words(run.name)), ": ", words(run.system), " · ", words(run.model), run.dataset && [" · ", words(run.dataset)], run.judge && [" · judged: ", words(run.judge)],
         run.summary.accuracy !== null && ` · accuracy ${percent(run.summary.accuracy)}`, run.summary.coverage_mean !== null && ` · coverage ${percent(run.summary.coverage_mean)}`,
         run.summary.total_dollars ? ` · ${money(run.summary.total_dollars)}` : null),
       run.notes.map((note) => h("p", { class: "warn" }, words(note))),

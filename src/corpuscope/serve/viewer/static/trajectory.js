@@ -209,7 +209,7 @@ function toolbar(view) {
     showTurns(view);
   };
   const live = view.live && h("label", { class: "check" }, h("input", { type: "checkbox", onchange: (event) => { view.follow = event.target.checked; } }), "follow");
-  return h("div", { class: "bar", role: "search", "aria-label": "Turns" }, input("Search turns", { type: "search", "data-search": "" }, search),
+  return h("div", { class: "bar", role: "search", "aria-label": "Turns" }, input("Search turns", { type: "search", maxlength: "200", "data-search": "" }, search),
     select("Tool", [["", "all"], ...tools.map((name) => [name, shown(name)])], "", again("tool")),
     select("Only", [["", "all turns"], ["gold", "where gold is seen"], ["cut", "with results removed"], ["error", "with errors"]], "", again("only")),
     h("button", { onclick: () => all(true), "data-key": "e" }, "unfold all"), h("button", { onclick: () => all(false) }, "fold all"), live || null);
