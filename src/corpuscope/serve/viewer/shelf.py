@@ -202,7 +202,7 @@ class Shown:
         settings = self.run.settings
         return {
             "name": self.run.folder.name, "system": settings.system.name, "model": settings.model, "task": settings.task,
-            "dataset": settings.dataset, "judge": self.judge if settings.dataset else "", "live": self.is_live,
+            "dataset": self.dataset.name if settings.dataset else "", "judge": self.judge if settings.dataset else "", "live": self.is_live,
             "notes": self.notes, "measured": self.measured, "begun": sum(row["state"] != "not begun" for row in rows),
             "secret": self.dataset.secret, "boundary": settings.system.boundary, "documents": settings.system.documents,
             "has_corpus": self.corpus is not None, "settings": settings.model_dump(mode="json", exclude_none=True),

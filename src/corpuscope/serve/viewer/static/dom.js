@@ -28,9 +28,8 @@ const ACTING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u20
 
 export function shown(text) {
   return String(text).replace(ACTING, (c) => {
-    const code = c.charCodeAt(0);
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    return code === 0x7f ? "\u2421" : `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
+    const code = c.charCodeAt(0).toString(16);
+    return code.length < 3 ? `\\x${code.padStart(2, "0")}` : `[U+${code.toUpperCase()}]`;
   });
 }
 
@@ -61,6 +60,16 @@ export function waiting(promise, build) {
     (error) => node.replaceWith(problem(error)),
   );
   return node;
+}
+
+// Scroll to a part of the page, and once more when what is now in sight has got its real size.
+export function bring(node, block) {
+  let frames = 4;
+  const again = () => {
+    node.scrollIntoView({ block });
+    if (frames-- > 0 && node.isConnected) requestAnimationFrame(again);
+  };
+  again();
 }
 
 export function problem(error) {

@@ -3,7 +3,7 @@
 import { charts } from "./charts.js";
 import { eventsOf, get, whileShown } from "./data.js";
 import { openDocument } from "./documents.js";
-import { h, input, problem, replace, select, shown, words } from "./dom.js";
+import { bring, h, input, problem, replace, select, shown, words } from "./dom.js";
 import { count, decimal, duration, money, outcome, percent, plural, stopWords } from "./format.js";
 import { noteNode, turnNode, turnsOf, wordsOf, wordsOfCall } from "./turns.js";
 import { workspaceNode } from "./workspace.js";
@@ -36,6 +36,9 @@ async function load(at, address, node) {
 async function mark(view) {
   if (!view.events.length) return;
   const told = await get("marks", { question: view.at.key, run: view.at.run });
+  const now = JSON.stringify(told);
+  if (now === view.marked) return;
+  view.marked = now;
   view.gold = told.gold;
   view.removals = grouped(told.removals);
   view.goldByCall = goldByCall(told.gold);
@@ -245,7 +248,7 @@ function showTurns(view) {
 function goTo(view, number) {
   const heading = view.list.querySelector(`[data-turn="${number}"] > h3`);
   if (!heading) return;
-  heading.scrollIntoView({ block: "start" });
+  bring(heading, "start");
   heading.focus({ preventScroll: true });
 }
 
@@ -253,7 +256,7 @@ function goToCall(view, number) {
   const node = view.list.querySelector(`[data-call="${number}"]`);
   if (!node) return;
   node.open = true;
-  node.scrollIntoView({ block: "start" });
+  bring(node, "start");
   node.querySelector("summary").focus({ preventScroll: true });
 }
 
@@ -268,6 +271,6 @@ async function look(view) {
   view.row = listed.rows.find((row) => row.key === view.at.key);
   show(view);
   if (view.gold.length || !view.live) await mark(view);
-  if (view.follow) view.list.lastElementChild?.scrollIntoView({ block: "end" });
+  if (view.follow && view.list.lastElementChild) bring(view.list.lastElementChild, "end");
   return view.live;
 }
