@@ -54,6 +54,15 @@ def test_search_imports_the_union_and_previews_the_best_ten(desk: Desk) -> None:
     assert sorted(p.name for p in desk.workspace.path.iterdir()) == ["bulk", "cats.md", "dogs.md"]
 
 
+def test_which_sub_query_brought_how_many(desk: Desk) -> None:
+    """`imported` holds the files of the first sub-query, then those that the second was the first to rank, and so on."""
+    data = desk("search", queries=["cat", "common", "cat dog", "nosuchword"]).data
+    assert [query["new"] for query in data["queries"]] == [2, 30, 0, 0]
+    assert set(data["imported"][:2]) == {"cats.md", "dogs.md"}
+    again = desk("search", queries=["common", "bird"]).data
+    assert [query["new"] for query in again["queries"]] == [0, 1] and len(again["imported"]) == 1
+
+
 def test_the_same_search_imports_nothing_new(desk: Desk) -> None:
     desk("search", queries=["cat"])
     again = desk("search", queries=["cat"])

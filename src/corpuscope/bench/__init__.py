@@ -8,7 +8,7 @@ from .question import Dataset, Evidence, Question
 if TYPE_CHECKING:
     from .comparing import compare
     from .datasets import KNOWN, Known, check, load_dataset, nowhere
-    from .evaluation import Row, evaluate, outcomes, results_of, summary, surfacing, usage
+    from .evaluation import Row, add_ranking_measures, evaluate, outcomes, results_of, summary, surfacing, usage
     from .experiments import grid, scaled, variations
     from .export import export_browsecomp_plus, export_trec
     from .gold import TELLING, Gold, gold_documents, surfaced
@@ -32,7 +32,7 @@ __getattr__ = lazily(
     __name__,
     {
         **dict.fromkeys(("KNOWN", "Known", "check", "load_dataset", "nowhere"), ".datasets"),
-        **dict.fromkeys(("Row", "evaluate", "outcomes", "results_of", "summary", "surfacing", "usage"), ".evaluation"),
+        **dict.fromkeys(("Row", "add_ranking_measures", "evaluate", "outcomes", "results_of", "summary", "surfacing", "usage"), ".evaluation"),
         "compare": ".comparing",
         **dict.fromkeys(("grid", "scaled", "variations"), ".experiments"),
         **dict.fromkeys(("export_browsecomp_plus", "export_trec"), ".export"),
@@ -49,7 +49,7 @@ __getattr__ = lazily(
 
 __all__ = [
     "EXACT", "KNOWN", "PROMPT", "TELLING", "Dataset", "Evidence", "Gold", "Judgement", "Known", "Question", "Report", "Row", "Tally",
-    "bootstrap", "check", "collect", "compare", "dataset_of", "evaluate", "export_browsecomp_plus", "export_trec", "gold_documents",
+    "add_ranking_measures", "bootstrap", "check", "collect", "compare", "dataset_of", "evaluate", "export_browsecomp_plus", "export_trec", "gold_documents",
     "grid", "holm", "html", "judge_exactly", "judge_run", "judges", "kappa", "load_dataset", "markdown", "mcnemar", "nowhere",
     "only_judge", "open_run", "outcomes", "plain", "prompt_from", "read_judgements", "results_of", "run_dataset", "scaled",
     "summaries", "summary", "surfaced", "surfacing", "to_judge", "usage", "variations", "write_parquet",

@@ -38,6 +38,7 @@ def evaluate(run: Run, dataset: Dataset, corpus: Corpus, judgements: Mapping[str
     """One row for every question of the dataset, in its order."""
     results = results_of(run, dataset)
     rows = outcomes(run, dataset, results, judgements)
+    add_ranking_measures(run, dataset, results, rows)
     for question, row in zip(dataset.questions, rows, strict=True):
         if question.query_id in results:
             row |= surfacing(run, question, corpus, list(read_events(run.events(question.query_id))))
@@ -47,22 +48,26 @@ def evaluate(run: Run, dataset: Dataset, corpus: Corpus, judgements: Mapping[str
 def outcomes(
     run: Run, dataset: Dataset, results: Mapping[str, Result], judgements: Mapping[str, Judgement]
 ) -> list[Row]:
-    """The rows as far as results tell: no corpus and no event is looked at."""
-    rows = [
+    """The rows as far as results and judgements tell: no corpus and no event is looked at."""
+    return [
         _outcome(run, question, results.get(question.query_id), judgements.get(question.query_id))
         for question in dataset.questions
     ]
-    if run.settings.task == "ranking":
-        rankings = {
-            query_id: [ranked.docid or ranked.path for ranked in result.answer.ranking]
-            for query_id, result in results.items()
-            if result.answer
-        }
-        grades = {q.query_id: q.grades or dict.fromkeys(q.supporting or q.gold, 1) for q in dataset.questions}
-        scores = ranking_scores(rankings, grades)
-        for row in rows:
-            row.update(scores.get(row["query_id"], {}))
-    return rows
+
+
+def add_ranking_measures(run: Run, dataset: Dataset, results: Mapping[str, Result], rows: Sequence[Row]) -> None:
+    """nDCG and recall, into the rows of a ranking task. Raises `SetupError` without the package that measures them."""
+    if run.settings.task != "ranking":
+        return
+    rankings = {
+        query_id: [ranked.docid or ranked.path for ranked in result.answer.ranking]
+        for query_id, result in results.items()
+        if result.answer
+    }
+    grades = {q.query_id: q.grades or dict.fromkeys(q.supporting or q.gold, 1) for q in dataset.questions}
+    scores = ranking_scores(rankings, grades)
+    for row in rows:
+        row.update(scores.get(row["query_id"], {}))
 
 
 def _outcome(run: Run, question: Question, result: Result | None, judgement: Judgement | None) -> Row:

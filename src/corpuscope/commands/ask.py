@@ -79,7 +79,7 @@ def ask_command(
             print(json.dumps(result_json(result), ensure_ascii=False))
         else:
             view.answer(result)
-            view.note(f"trajectory: {folder}")
+            view.note(f"trajectory: {folder} (corpuscope view {folder})")
         if sandboxed and not corpus.store.links:
             print(
                 "note: the workspace is on another file system than the corpus; documents were copied", file=sys.stderr

@@ -22,7 +22,6 @@ from .browsing import CHROMIUM, Reader, chromium
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: apt-get install chromium"),
-    pytest.mark.xdist_group("browser"),
 ]
 
 PROGRAM = Path(sys.executable).parent / "corpuscope"

@@ -248,7 +248,9 @@ def test_damage_is_told_of_and_stops_nothing(
     assert answer.status_code == 400 and "events.jsonl" in answer.json()["error"]
 
 
-def test_rankings_are_measured_as_rankings(corpus: Corpus, tmp_path: Path, shelf_of: OpenShelf, ask: Ask) -> None:
+def test_rankings_are_measured_as_rankings(
+    corpus: Corpus, tmp_path: Path, shelf_of: OpenShelf, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "t").write_text("1\tcolour thing 3\n")
     (tmp_path / "q").write_text("1 0 d03.md 1\n")
     topics = load_dataset(str(tmp_path / "t"), qrels=tmp_path / "q")
@@ -259,3 +261,7 @@ def test_rankings_are_measured_as_rankings(corpus: Corpus, tmp_path: Path, shelf
     write(made, "1", events)
     (row,) = ask(shelf_of(made.folder), "questions?run=0")["rows"]
     assert row["nDCG@10"] == pytest.approx(1 / math.log2(3)) and row["correct"] is None
+    monkeypatch.setitem(sys.modules, "ir_measures", None)  # type: ignore[arg-type]
+    told = ask(shelf_of(made.folder), "questions?run=0")
+    assert "nDCG@10" not in told["rows"][0] and told["rows"][0]["answered"]
+    assert told["run"]["notes"] == ["ranking measures need a package: pip install 'corpuscope[bench]'"]

@@ -15,6 +15,7 @@ from ...bench import (
     Dataset,
     Question,
     Row,
+    add_ranking_measures,
     dataset_of,
     judge_exactly,
     judges,
@@ -27,7 +28,7 @@ from ...bench import (
     usage,
 )
 from ...corpus import Corpus
-from ...errors import CorpuscopeError, UsageError
+from ...errors import CorpuscopeError, SetupError, UsageError
 from ...systems import Run, folder_name
 from .glance import Glance, glance
 
@@ -177,6 +178,11 @@ class Shown:
                 if (told := self._glances.get(key)) and told.result
             }
             rows = outcomes(self.run, self.dataset, results, self._judgements(results))
+            try:
+                add_ranking_measures(self.run, self.dataset, results, rows)
+            except SetupError as error:  # all else can be looked at without
+                if str(error) not in self.notes:
+                    self.notes.append(str(error))
             for question, row in zip(self.dataset.questions, rows, strict=True):
                 row |= self._more(_key(question), question, results.get(question.query_id))
             return rows

@@ -116,9 +116,9 @@ function reasoning(part, view) {
 }
 
 function unanswered(turn) {
-  const answered = turn.calls.length;
-  const open = parts(turn, "tool-call").slice(answered);
-  return open.map((part) => h("p", { class: "note" }, words(part.tool_name), " is running, or never came back"));
+  const answered = new Set(turn.calls.map((call) => call.event.id));
+  const open = parts(turn, "tool-call").filter((part) => !answered.has(part.tool_call_id));
+  return open.map((part) => h("p", { class: "note" }, words(part.tool_name), " is running, or never came back: ", words(clipped(inOneLine({ arguments: part.args }), 300))));
 }
 
 export function noteNode(event) {
