@@ -17,7 +17,7 @@ from pathlib import Path
 
 from corpuscope import Corpus
 
-from . import commands, grepping, growth, indexing, policies, searching, structuring, trajectory
+from . import commands, grepping, growth, indexing, policies, searching, structuring, trajectory, viewing
 from .measure import Row, keep_history, report
 
 DEMO = Path(".demo")
@@ -30,7 +30,8 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=Path("benchmarks/out"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--only", choices=["index", "search", "grep", "structure", "commands", "trajectory", "policies", "growth"]
+        "--only",
+        choices=["index", "search", "grep", "structure", "commands", "trajectory", "policies", "viewing", "growth"],
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=list(growth.SIZES), help="of the grown collections")
     chosen = parser.parse_args()
@@ -53,6 +54,7 @@ def main() -> int:
         "policies": lambda: policies.measure(django),
         "commands": lambda: commands.measure(django, chosen.rounds),
         "trajectory": lambda: trajectory.measure(django, DJANGO.resolve(), work, chosen.rounds),
+        "viewing": lambda: viewing.measure(work / "viewing", chosen.rounds),
         "growth": lambda: growth.measure(chosen.documents.resolve(), work, chosen.rounds, chosen.sizes),
     }
     rows: list[Row] = []
