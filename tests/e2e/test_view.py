@@ -107,6 +107,9 @@ def test_what_cannot_be_shown(cli: Cli, run: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, told = refused(run, "--http", f"127.0.0.1:{taken.getsockname()[1]}")
         assert code == 3 and "choose another --http" in told
+    cli("ask", "docs.corpus", "And?", "--model", "scout", "--run", "runs/two")
     (run / "run.toml").write_text("nonsense = ")
+    done = cli("view", "runs", "--export", "two.html")
+    assert done.stderr.startswith(f"left out: {run}/run.toml cannot be read") and (tmp_path / "two.html").exists()
     code, told = refused(run)
     assert code == 2 and "run.toml cannot be read" in told

@@ -27,6 +27,8 @@ def view_command(
 ) -> None:  # fmt: skip
     address = address_of(http or ADDRESS)
     with closing(Shelf.open(runs, corpus=corpus, judge=judge, canary=canary)) as shelf:
+        for problem in shelf.problems:
+            print(f"left out: {problem}", file=sys.stderr)
         for shown in shelf.runs:
             for note in shown.notes:
                 print(f"note: {shown.run.folder.name}: {note}", file=sys.stderr)

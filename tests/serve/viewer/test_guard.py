@@ -66,7 +66,7 @@ def test_every_answer_is_for_this_page_alone(shelf: Shelf, ask: Ask) -> None:
 HOSTILE = [
     "questions?run=9", "questions?run=-1", "questions?run=x", "questions?run=999999999999999999999", "compare?run=0&second=7",
     "marks?run=0&question=../../..", "marks?run=0&question=", "marks?run=0", "paths?run=0&question=%00", "events?run=0&question=../run.toml",
-    "events?run=0&question=%2Fetc", "document?run=0&name=../corpuscope.toml&block=0", "document?run=0&name=/etc/passwd&block=0",
+    "events?run=0&question=%2Fetc", "events?run=0&question=q%252F0&from=99999999999999999999", "events?run=0&question=q%252F0&from=-1", "document?run=0&name=../corpuscope.toml&block=0", "document?run=0&name=/etc/passwd&block=0",
     "document?run=0&name=d01.md&block=99", "document?run=0&name=d01.md&block=0&form=structured", "document?run=0&name=%00&block=0",
     "document?run=0&name=d01.md&block=0&form=other", "grep?run=0&question=x&call=1&pattern=x", "grep?run=0&question=q%252F0&call=1&pattern=(",
     "grep?run=0&question=q%252F0&call=1&pattern=", "grep?run=x&question=q%252F0&call=1&pattern=x",

@@ -12,12 +12,18 @@ from pathlib import Path
 
 import pytest
 
+from corpuscope.agent import Event
+from corpuscope.bench import load_dataset
+from corpuscope.corpus import Corpus
+from corpuscope.systems import load_system
+
 from ...e2e.conftest import clean_environment
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, expect
 
 from .browsing import CHROMIUM, Reader, chromium
+from .trajectories import new_run, trajectory, write
 
 pytestmark = [
     pytest.mark.slow,
@@ -235,6 +241,49 @@ def test_a_trajectory(browser: Browser, served: str) -> None:
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 20)
     assert re.match(rf"Turn {(total + 1) // 2}|Turn {total // 2 + 1}", reader.focused())
     assert reader.wrong == []
+
+
+def test_what_the_policy_removed_is_shown_as_removed(browser: Browser, tmp_path: Path) -> None:
+    """Level 3: observations of 45,000 characters are cut at 20,000, and the oldest blanked when there are too many."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("words\n")
+    (tmp_path / "q.jsonl").write_text('{"query_id": "q", "query": "?", "answer": "x", "gold_doc_ids": ["a.md"]}\n')
+    corpus, _ = Corpus.build(tmp_path / "docs", tmp_path / "docs.corpus")
+    run = new_run(tmp_path / "run", load_dataset(str(tmp_path / "q.jsonl")), corpus, load_system("rise-bm25"))
+    corpus.close()
+    written: list[Event] = []
+    for event in trajectory("?", [("bash", {"command": f"cat {n}"}, f"{n} " * 15_000, {}) for n in range(10, 25)], "x"):
+        replies = sum(e["type"] == "response" for e in written)
+        if event["type"] == "response" and replies:
+            written.append({"type": "context", "seconds": 0.0, "blanked": max(0, replies - 12), "removed_characters": 25_000 * replies, "summarised": 0, "overflows": 0})  # fmt: skip
+        written.append(event)
+    write(run, "q", written)
+    with viewed(run.folder) as url:
+        reader = Reader(browser, url)
+        page = reader.page
+        page.goto(url)
+        expect(page.locator(".turn .badge.cut")).to_have_count(15)
+        badges = page.locator(".turn .badge.cut").all_text_contents()
+        assert badges == ["blanked"] * 3 + ["cut"] * 12
+        page.get_by_label("Only").select_option(value="cut")
+        expect(page.locator(".turn")).to_have_count(15)
+        page.locator("details.call > summary").first.click()
+        call = page.locator("details.call").first
+        expect(call.locator(".note.cut")).to_have_text(
+            [
+                "From turn 2 on only the first 20,000 of 45,000 characters are sent.",
+                "From turn 14 on a placeholder stands for this result.",
+            ]
+        )
+        expect(call.locator("del.removed pre")).to_contain_text("10 10 10")
+        expect(call.locator("pre.observation")).to_have_count(1)
+        page.locator("details.call > summary").last.click()
+        last = page.locator("details.call").last
+        expect(last.locator("pre.observation")).to_have_count(2)
+        assert len(last.locator("pre.observation").first.inner_text()) < 21_000
+        expect(last.locator("del.removed")).to_have_attribute("aria-label", "Removed from turn 16 on")
+        expect(page.locator(".note.context").first).to_contain_text("characters of results left out")
+        reader.check("removed")
 
 
 def test_a_document_at_its_cited_lines(browser: Browser, served: str) -> None:

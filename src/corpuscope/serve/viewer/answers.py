@@ -11,7 +11,7 @@ from typing import Any
 from ...agent import Event, read_events
 from ...bench import compare
 from ...corpus import Corpus
-from ...errors import UsageError
+from ...errors import CorpuscopeError, UsageError
 from .documents import document
 from .marks import gold_marks, removals
 from .shelf import DAMAGED, Shown, found_runs
@@ -30,26 +30,31 @@ class Shelf:
 
     runs: list[Shown]
     corpora: list[Corpus]
+    problems: tuple[str, ...] = ()
+    """Why runs that were found are not among them, one line each."""
     _marks: dict[tuple[int, str], tuple[int, Any]] = field(default_factory=dict)
     """The last ones worked out, by the size of the events they are of."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def open(cls, paths: Sequence[Path], *, corpus: Path | None = None, judge: str = "", canary: str = "") -> Shelf:
-        """The runs in these folders, or below them. Raises `UsageError` where there is none, or one cannot be read."""
+        """The runs in these folders, or below them. Raises `CorpuscopeError` where there is none that can be looked at."""
         corpora: dict[Path, Corpus] = {}
-        try:
-            runs = [
-                Shown.open(folder, corpora, corpus=corpus, judge=judge, canary=canary) for folder in found_runs(paths)
-            ]
-        except BaseException:
+        runs: list[Shown] = []
+        problems: list[CorpuscopeError] = []
+        for folder in found_runs(paths):
+            try:
+                runs.append(Shown.open(folder, corpora, corpus=corpus, judge=judge, canary=canary))
+            except CorpuscopeError as error:
+                problems.append(error)
+        if not runs:
             for opened in corpora.values():
                 opened.close()
-            raise
-        return cls(runs, list(corpora.values()))
+            raise problems[0]
+        return cls(runs, list(corpora.values()), tuple(map(str, problems)))
 
     def run(self, asked: Asked, name: str = "run") -> Shown:
-        number = _number(asked, name)
+        number = number_of(asked, name)
         if number >= len(self.runs):
             raise UsageError(f"no run {number}")
         return self.runs[number]
@@ -92,7 +97,7 @@ def marks(shelf: Shelf, asked: Asked) -> Any:
     shown, key = shelf.run(asked), asked.get("question", "")
     file = shown.events(key)
     size = file.stat().st_size if file.exists() else 0
-    place = (_number(asked, "run"), key)
+    place = (number_of(asked, "run"), key)
     with shelf._lock:
         known = shelf._marks.get(place)
     if known and known[0] == size:
@@ -133,7 +138,7 @@ def folder(shelf: Shelf, asked: Asked) -> Any:
 
 def a_document(shelf: Shelf, asked: Asked) -> Any:
     """A piece of a document."""
-    return document(shelf.run(asked), asked.get("name", ""), asked.get("form", ""), _number(asked, "block"))
+    return document(shelf.run(asked), asked.get("name", ""), asked.get("form", ""), number_of(asked, "block"))
 
 
 ANSWERS: dict[str, Callable[[Shelf, Asked], Any]] = {
@@ -155,7 +160,8 @@ def events_from(shown: Shown, key: str, start: int) -> tuple[bytes, int]:
     return data, start + len(data)
 
 
-def _number(asked: Asked, name: str) -> int:
+def number_of(asked: Asked, name: str) -> int:
+    """A parameter that is a number, 0 without it. Raises `UsageError` for anything else."""
     text = asked.get(name, "0")
     if not (text.isascii() and text.isdigit() and len(text) < 16):
         raise UsageError(f"{name}={text[:40]!r} is no number")

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...agent import is_written
 from ...errors import CorpuscopeError, ToolError
-from .answers import ANSWERS, Shelf, events_from
+from .answers import ANSWERS, Shelf, events_from, number_of
 from .page import page
 from .spaces import Spaces
 
@@ -55,8 +55,7 @@ def viewer_app(shelf: Shelf, token: str = "") -> ASGIApp:
         asked = request.query_params
         run, key = shelf.run(asked), asked.get("question", "")
         live = is_written(run.events(key))  # asked before reading: what is written meanwhile comes next time
-        start = int(asked.get("from", "0")) if asked.get("from", "0").isdecimal() else 0
-        data, end = await asyncio.to_thread(events_from, run, key, start)
+        data, end = await asyncio.to_thread(events_from, run, key, number_of(asked, "from"))
         headers = {"X-Next": str(end), "X-Live": "1" if live else "0"}
         return Response(data, media_type="application/x-ndjson", headers=headers)
 
@@ -66,8 +65,8 @@ def viewer_app(shelf: Shelf, token: str = "") -> ASGIApp:
         arguments: dict[str, Any] = {"pattern": asked.get("pattern", ""), "limit": 500}
         arguments |= {name: asked.get(name) == "1" for name in ("ignore_case", "literal")}
         arguments |= {"glob": asked["glob"]} if asked.get("glob") else {}
-        call = int(asked.get("call", "0")) if asked.get("call", "0").isdecimal() else 0
-        found = await spaces.grep(int(asked.get("run", "0")), run, asked.get("question", ""), call, arguments)
+        number, call = number_of(asked, "run"), number_of(asked, "call")
+        found = await spaces.grep(number, run, asked.get("question", ""), call, arguments)
         return JSONResponse({"text": found.text, **found.data})
 
     @asynccontextmanager

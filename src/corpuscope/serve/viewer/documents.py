@@ -36,7 +36,12 @@ def document(shown: Shown, name: str, form: str, block: int) -> dict[str, Any]:
     form = form or (shown.run.settings.system.documents if tables else "original")
     if form == "structured" and tables is None:
         raise UsageError(f"{entry.path} has no table of contents of its present text")
-    data = tables if form == "structured" and tables is not None else corpus.store.read(entry.path)
+    try:
+        data = tables if form == "structured" and tables is not None else corpus.store.read(entry.path)
+    except OSError as error:
+        raise UsageError(
+            f"{entry.path} cannot be read ({error.strerror}): corpuscope doctor {corpus.root} --verify"
+        ) from error
     lines = data.split(b"\n")
     if lines[-1] == b"" and len(lines) > 1:
         lines.pop()

@@ -65,6 +65,8 @@ class Shown:
     _surfacing: dict[str, Row] = field(default_factory=dict)
     _due: dict[str, None] = field(default_factory=dict)
     _broken: dict[str, str] = field(default_factory=dict)
+    _rows: tuple[tuple[int, int], list[Row]] | None = None
+    """The last ones, by what they were made from."""
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @classmethod
@@ -95,7 +97,7 @@ class Shown:
 
     @property
     def is_live(self) -> bool:
-        return any(told.live for told in self._glances.values() if told)
+        return any(told.live for told in list(self._glances.values()) if told)
 
     def events(self, key: str) -> Path:
         """Raises `UsageError` for a question that the run does not have."""
@@ -172,20 +174,27 @@ class Shown:
     def rows(self) -> list[Row]:
         """A row for each question: that of `bench.evaluate` and what a table shows besides."""
         with self._lock:
-            results = {
-                question.query_id: told.result
-                for key, question in self._questions().items()
-                if (told := self._glances.get(key)) and told.result
-            }
-            rows = outcomes(self.run, self.dataset, results, self._judgements(results))
-            try:
-                add_ranking_measures(self.run, self.dataset, results, rows)
-            except SetupError as error:  # all else can be looked at without
-                if str(error) not in self.notes:
-                    self.notes.append(str(error))
-            for question, row in zip(self.dataset.questions, rows, strict=True):
-                row |= self._more(_key(question), question, results.get(question.query_id))
-            return rows
+            judged = self.run.folder / "judgements.jsonl"
+            state = (self.version, judged.stat().st_mtime_ns if judged.exists() else 0)
+            if self._rows is None or self._rows[0] != state:
+                self._rows = state, self._all_rows()
+            return self._rows[1]
+
+    def _all_rows(self) -> list[Row]:
+        results = {
+            question.query_id: told.result
+            for key, question in self._questions().items()
+            if (told := self._glances.get(key)) and told.result
+        }
+        rows = outcomes(self.run, self.dataset, results, self._judgements(results))
+        try:
+            add_ranking_measures(self.run, self.dataset, results, rows)
+        except SetupError as error:  # all else can be looked at without
+            if str(error) not in self.notes:
+                self.notes.append(str(error))
+        for question, row in zip(self.dataset.questions, rows, strict=True):
+            row |= self._more(_key(question), question, results.get(question.query_id))
+        return rows
 
     def _judgements(self, results: dict[str, Result]) -> dict[str, Any]:
         return judge_exactly(self.dataset, results) if self.judge == EXACT else read_judgements(self.run, self.judge)
@@ -251,6 +260,7 @@ def found_runs(paths: Iterable[Path]) -> list[Path]:
         if (path / "run.toml").is_file():
             found[path.resolve()] = None
             continue
+        path = path / "runs" if (path / "corpuscope.toml").is_file() else path
         below = sorted(file.parent for depth in _DEPTHS for file in path.glob(depth))
         if not below:
             raise UsageError(f"no run in {path}: give the folder of a run, or one that has some in it")
