@@ -93,6 +93,13 @@ def test_one_file(cli: Cli, run: Path, tmp_path: Path) -> None:
     assert refused.returncode == 3 and refused.stderr == "corpuscope: cannot write nowhere/all.html (No such file or directory)\n"  # fmt: skip
 
 
+def test_the_options_of_the_docs_are_the_ones_there_are(cli: Cli) -> None:
+    docs = (Path(__file__).parents[2] / "docs/viewer.md").read_text()
+    help = cli("view", "--help", COLUMNS="200").stdout
+    there = set(re.findall(r"--[a-z-]+", help)) - {"--help", "--browser"}
+    assert set(re.findall(r"`(--[a-z-]+)", docs[docs.index("## Options") :])) == there
+
+
 def test_what_cannot_be_shown(cli: Cli, run: Path, tmp_path: Path) -> None:
     def refused(*arguments: object) -> tuple[int, str]:
         done = cli("view", *arguments, check=False)

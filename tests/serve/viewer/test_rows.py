@@ -122,8 +122,13 @@ def test_whose_judgements_count(run: Run, shelf_of: OpenShelf, ask: Ask) -> None
         shelf_of(run.folder, judge="somebody")
     line = {"query_id": "q/1", "judge": "m", "correct": True}
     (run.folder / "judgements.jsonl").write_text(json.dumps(line) + "\n")
-    rows = ask(shelf_of(run.folder), "questions?run=0")["rows"]
-    assert [row["correct"] for row in rows[:3]] == [None, True, None], "the model that judged"
+    shelf = shelf_of(run.folder)
+    told = ask(shelf, "questions?run=0")
+    assert [row["correct"] for row in told["rows"][:3]] == [None, True, None], "the model that judged"
+    with (run.folder / "judgements.jsonl").open("a") as file:
+        file.write(json.dumps({**line, "query_id": "q/2", "correct": False}) + "\n")
+    later = ask(shelf, "questions?run=0")
+    assert later["version"] > told["version"] and later["rows"][2]["correct"] is False, "it goes on judging"
     assert [row["correct"] for row in ask(shelf_of(run.folder, judge="exact"), "questions?run=0")["rows"][:3]] == [
         True, False, True,
     ]  # fmt: skip

@@ -65,8 +65,10 @@ class Shown:
     _surfacing: dict[str, Row] = field(default_factory=dict)
     _due: dict[str, None] = field(default_factory=dict)
     _broken: dict[str, str] = field(default_factory=dict)
-    _rows: tuple[tuple[int, int], list[Row]] | None = None
-    """The last ones, by what they were made from."""
+    _rows: tuple[int, list[Row]] | None = None
+    """The last ones, and the version they are of."""
+    _judged: int = 0
+    """When judgements were last written."""
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @classmethod
@@ -123,6 +125,10 @@ class Shown:
                 self._list()
             for key in self._questions():
                 self._look(key)
+            file = self.run.folder / "judgements.jsonl"
+            judged = file.stat().st_mtime_ns if file.exists() else 0
+            self.version += judged != self._judged
+            self._judged = judged
 
     def _list(self) -> None:
         known = self._questions()
@@ -174,10 +180,8 @@ class Shown:
     def rows(self) -> list[Row]:
         """A row for each question: that of `bench.evaluate` and what a table shows besides."""
         with self._lock:
-            judged = self.run.folder / "judgements.jsonl"
-            state = (self.version, judged.stat().st_mtime_ns if judged.exists() else 0)
-            if self._rows is None or self._rows[0] != state:
-                self._rows = state, self._all_rows()
+            if self._rows is None or self._rows[0] != self.version:
+                self._rows = self.version, self._all_rows()
             return self._rows[1]
 
     def _all_rows(self) -> list[Row]:
