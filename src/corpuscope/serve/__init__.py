@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 from ..lazy import lazily
 
 if TYPE_CHECKING:
-    from .http import http_app, serve_http
+    from .http import http_app
     from .install import CLIENTS, Change, planned, write
+    from .serving import serve_http
     from .stdio import serve_stdio
     from .viewer import Shelf, exported, is_loopback, viewer_app
 
 __getattr__ = lazily(
     __name__,
     {
-        **dict.fromkeys(("http_app", "serve_http"), ".http"),
+        "http_app": ".http",
+        "serve_http": ".serving",
         **dict.fromkeys(("CLIENTS", "Change", "planned", "write"), ".install"),
         "serve_stdio": ".stdio",
         **dict.fromkeys(("Shelf", "exported", "is_loopback", "viewer_app"), ".viewer"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-import socket
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import cast
@@ -28,8 +27,6 @@ PATH = "/mcp"
 MAX_SESSIONS = 100
 IDLE_SECONDS = 1800.0
 """After which a client that is not connected is taken for gone, and its workspace removed."""
-
-SHUTDOWN_SECONDS = 3
 
 
 @dataclass(slots=True)
@@ -81,14 +78,6 @@ def http_app(
         streamable_http_path=PATH, host=host, max_sessions=max_sessions, session_idle_timeout=idle_seconds
     )
     return _with_token(_with_sessions(app), token)
-
-
-async def serve_http(app: ASGIApp, listener: socket.socket) -> None:
-    """Serve whoever comes to `listener` until a signal says to stop; all workspaces go."""
-    import uvicorn
-
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=SHUTDOWN_SECONDS, lifespan="on")
-    await uvicorn.Server(config).serve(sockets=[listener])
 
 
 def _with_token(app: ASGIApp, token: str) -> ASGIApp:

@@ -6,12 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from corpuscope.bench import Dataset
+from corpuscope.corpus import Corpus
 from corpuscope.serve import Shelf, is_loopback
-from corpuscope.systems import Run
+from corpuscope.systems import Run, load_system
 
 from .conftest import Ask, OpenShelf
+from .trajectories import new_run, trajectory, write
 
 TOKEN = "a-secret-token"
+
+
+@pytest.fixture
+def run(dataset: Dataset, corpus: Corpus, tmp_path: Path) -> Run:
+    """One trajectory, written down."""
+    made = new_run(tmp_path / "run", dataset, corpus, load_system("rise-bm25"))
+    data = {"queries": [{"query": "thing", "found": 1, "new": 1, "top": ["d00.md"], "paths": ["d00.md"]}], "imported": ["d00.md"], "workspace": 1}  # fmt: skip
+    write(made, "q/0", trajectory("What is the colour of thing 0?", [("search", {"queries": ["thing"]}, "", data)], "shade0"))  # fmt: skip
+    return made
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_a_trajectory_is_followed(browser: Browser, colours: Path, tmp_path: Pat
 
 
 def test_a_benchmark_is_followed_and_its_end_by_kill_seen(browser: Browser, colours: Path, tmp_path: Path) -> None:
-    rows = [{"query_id": f"q{n}", "query": f"What is the colour of thing {n}?", "answer": f"shade{n}", "gold_doc_ids": [f"d{n:02}.md"]} for n in range(10)]  # fmt: skip
+    rows = [{"query_id": f"q{n}", "query": f"What is the colour of thing {n}?", "answer": f"shade{n}", "gold_doc_ids": [f"d{n:02}.md"]} for n in range(14)]  # fmt: skip
     (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     folder = tmp_path / "run"
     with Colours(slow=1.0) as server:
@@ -112,13 +112,18 @@ def test_a_benchmark_is_followed_and_its_end_by_kill_seen(browser: Browser, colo
             expect(page.locator(".outcome.right").first).to_be_visible(timeout=30_000)
             expect(page.locator(".outcome.wrong").first).to_be_visible(timeout=30_000)
             expect(page.locator("tbody")).to_contain_text("100.0%")  # coverage, measured meanwhile
+            waiting = Reader(browser, url)
+            waiting.go("#/0/q9", ".trajectory h1")
+            expect(waiting.page.locator(".outcome").first).to_have_text("not begun")
+            expect(waiting.page.locator(".turn").first).to_be_visible(timeout=30_000)
             running.send_signal(signal.SIGKILL)
             running.wait()
             expect(page.locator(".outcome.cut-off").first).to_be_visible(timeout=30_000)
             expect(page.locator(".outcome.running")).to_have_count(0)
             expect(page.locator(".outcome.not-begun").first).to_be_visible()
+            assert waiting.wrong == []
             reader.go("#/", "tbody tr")
-            expect(page.locator("tbody")).to_contain_text(re.compile(r"\d of 10"))
+            expect(page.locator("tbody")).to_contain_text(re.compile(r"\d of 14"))
             assert reader.wrong == []
 
 

@@ -148,6 +148,7 @@ class Shown:
         live = before is not None and before.live
         if before == _Stamp(status.st_size, status.st_mtime_ns, live) and not live:
             return
+        self._broken.pop(key, None)
         try:
             told = glance(file)
         except DAMAGED as error:

@@ -28,9 +28,9 @@ async function load(at, address, node) {
   view.isOpen = (call) => view.opened.has(call);
   view.toggled = (call, open) => (open ? view.opened.add(call) : view.opened.delete(call));
   build(view);
-  await mark(view);
+  await mark(view).catch((error) => node.prepend(problem(error)));
   if (view.at.tab === "turns" && at.call) goToCall(view, at.call);
-  if (view.live) await whileShown(node, POLL, () => look(view));
+  if (view.live || (view.info.live && !view.events.length)) await whileShown(node, POLL, () => look(view));
 }
 
 async function mark(view) {
@@ -264,7 +264,7 @@ function goToCall(view, number) {
 async function look(view) {
   const told = await eventsOf(view.at.run, view.at.key, view.next);
   [view.live, view.next] = [told.live, told.next];
-  if (!told.events.length && told.live) return true;
+  if (!told.events.length && (told.live || !view.events.length)) return true; // nothing yet
   view.events.push(...told.events);
   view.told = turnsOf(view.events);
   const listed = await get("questions", { run: view.at.run });
