@@ -60,6 +60,12 @@ def test_two_runs_are_compared(
     assert compared["cross_tab"]["first"] == [f"q/{n}" for n in range(0, N, 2)]
     assert len(compared["cross_tab"]["neither"]) == N // 2
     assert compared["p"] == pytest.approx(2 / 64) and compared["differences"]["accuracy"][0] == -0.5
+    assert compared["problem"] == ""
+    asked = tmp_path / "asked"
+    ask_once(corpus, asked)
+    apart = ask(shelf_of(run.folder, asked), "compare?run=0&second=1")
+    assert apart["problem"] == "these runs ask other questions, or another corpus"
+    assert not any(apart["cross_tab"].values())
 
 
 def test_a_run_of_ask_needs_no_dataset(make_corpus: MakeCorpus, tmp_path: Path, shelf_of: OpenShelf, ask: Ask) -> None:

@@ -85,11 +85,14 @@ def questions(shelf: Shelf, asked: Asked) -> Any:
 
 
 def compared(shelf: Shelf, asked: Asked) -> Any:
-    """What sets run `second` apart from `run`."""
+    """What sets run `second` apart from `run`; `problem` is why they should not be compared, or ''."""
     first, second = shelf.run(asked), shelf.run(asked, "second")
     found = compare(first.rows(), second.rows())
     differences = {name: list(interval) for name, interval in found.pop("differences").items()}
-    return {**found, "differences": differences}
+    one, other = first.run.settings, second.run.settings
+    same = (one.dataset_digest, one.corpus_digest) == (other.dataset_digest, other.corpus_digest)
+    problem = "" if same else "these runs ask other questions, or another corpus"
+    return {**found, "differences": differences, "problem": problem}
 
 
 def marks(shelf: Shelf, asked: Asked) -> Any:

@@ -104,6 +104,7 @@ function crossTab(view, tab, place) {
   const difference = tab.differences.accuracy ?? tab.differences["nDCG@10"];
   return h("section", { class: "cross-tab", "aria-label": "Cross-tab" },
     h("p", {}, "first ", h("b", {}, words(first.name)), ", second ", h("b", {}, words(second.name))),
+    tab.problem && h("p", { class: "warn" }, tab.problem),
     h("div", { class: "bar" }, Object.keys(CELLS).filter((name) => name in tab.cross_tab).map(button)),
     h("p", { class: "small" }, `${tab.test}: p = ${decimal(tab.p)}`, difference && `; second minus first ${decimal(difference[0])} (95%: ${decimal(difference[1])} to ${decimal(difference[2])})`,
       tab.cannot_tell && [". This sample cannot tell: ", words(tab.cannot_tell)]));
@@ -118,7 +119,7 @@ function wanted(filters, question, tabs) {
   if (filters.stop && !rows.some((row) => row.stop_reason === filters.stop)) return false;
   if (filters.coverage && !rows.some((row) => typeof row.coverage_mean === "number" && COVERAGE[filters.coverage][1](row.coverage_mean))) return false;
   if (filters.above !== "" && !rows.some((row) => (row.dollars ?? 0) > Number(filters.above))) return false;
-  if (filters.cell && !tabs[filters.cell.place].cross_tab[filters.cell.name].includes(question.query_id)) return false;
+  if (filters.cell && !tabs[filters.cell.place].cross_tab[filters.cell.name]?.includes(question.query_id)) return false;
   return true;
 }
 
