@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -132,11 +133,9 @@ def paths(shelf: Shelf, asked: Asked) -> Any:
 
 def folder(shelf: Shelf, asked: Asked) -> Any:
     """Documents of the whole corpus in the order of their paths, those behind `after`."""
-    shown = shelf.run(asked)
-    if shown.corpus is None:
-        raise UsageError("the documents of this run cannot be opened here; tell where they are with --corpus")
-    found = shown.corpus.manifest.page(asked.get("after", ""), PAGE)
-    return {"total": len(shown.corpus), "paths": [entry.path for entry in found]}
+    corpus = shelf.run(asked).documents()
+    found = corpus.manifest.page(asked.get("after", ""), PAGE)
+    return {"total": len(corpus), "paths": [entry.path for entry in found]}
 
 
 def a_document(shelf: Shelf, asked: Asked) -> Any:
@@ -149,6 +148,11 @@ ANSWERS: dict[str, Callable[[Shelf, Asked], Any]] = {
     "runs": runs,
 }  # fmt: skip
 """JSON values. Each raises `UsageError` for what it does not have."""
+
+
+def as_json(value: Any) -> bytes:
+    """An answer as it is sent, and as it is laid down."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
 
 
 def events_from(shown: Shown, key: str, start: int) -> tuple[bytes, int]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from typing import Any
@@ -21,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...agent import is_written
 from ...errors import CorpuscopeError, ToolError
-from .answers import ANSWERS, Shelf, events_from, number_of
+from .answers import ANSWERS, Shelf, as_json, events_from, number_of
 from .page import page
 from .spaces import Spaces
 
@@ -49,7 +48,7 @@ def viewer_app(shelf: Shelf, token: str = "") -> ASGIApp:
         if name not in ANSWERS:
             return JSONResponse({"error": f"there is nothing called {name}"}, 404)
         value = await asyncio.to_thread(ANSWERS[name], shelf, asked)
-        return Response(await asyncio.to_thread(_json, value), media_type="application/json")
+        return Response(await asyncio.to_thread(as_json, value), media_type="application/json")
 
     async def events(request: Request) -> Response:
         asked = request.query_params
@@ -156,7 +155,3 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _json(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()

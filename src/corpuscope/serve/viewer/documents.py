@@ -24,9 +24,7 @@ def document(shown: Shown, name: str, form: str, block: int) -> dict[str, Any]:
     `originals` are the numbers of these lines in the original, None for those of the table. Raises `UsageError` for a document
     that is not there, and for a block behind its end.
     """
-    corpus = shown.corpus
-    if corpus is None:
-        raise UsageError("the documents of this run cannot be opened here; tell where they are with --corpus")
+    corpus = shown.documents()
     entry = corpus.manifest.by_path(name) or corpus.manifest.find([name]).get(name)
     if entry is None:
         raise UsageError(f"no document {name[:200]!r} in {corpus.root}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from ...agent import read_events
 from ...errors import UsageError
-from .answers import ANSWERS, Shelf, events_from
+from .answers import ANSWERS, Shelf, as_json, events_from
 from .documents import BLOCK
 from .page import page
 from .shelf import Shown
@@ -38,10 +37,15 @@ def exported(shelf: Shelf, progress: Callable[[int, int], None] = lambda done, t
                 _put(data, "compare", asked, _answer(shelf, "compare", asked))
         asked = {"run": str(number)}
         _put(data, "questions", asked, _answer(shelf, "questions", asked))
+        wanted: dict[str, list[int]] = {}
         for key in shown.question_keys:
             data.update(_trajectory(shelf, number, shown, key))
+            for name, lines in _documents(shown, key).items():
+                wanted.setdefault(name, []).extend(lines)
             done += 1
             progress(done, total)
+        for name, lines in wanted.items():  # each once, however many questions it is gold of
+            data.update(_pieces(shelf, number, name, lines))
     return page(data)
 
 
@@ -54,8 +58,6 @@ def _trajectory(shelf: Shelf, number: int, shown: Shown, key: str) -> dict[str, 
     data[_key("events", asked)] = told
     for name in ("marks", "paths"):
         _put(data, name, asked, _answer(shelf, name, asked))
-    for name, lines in _documents(shown, key).items():
-        data.update(_pieces(shelf, number, name, lines))
     return data
 
 
@@ -93,7 +95,7 @@ def _pieces(shelf: Shelf, number: int, name: str, lines: Sequence[int]) -> Itera
         for block in range(count):
             if count <= MAX_BLOCKS or block in near:
                 asked = {**asked, "block": str(block)}
-                yield _key("document", asked), _json(ANSWERS["document"](shelf, asked))
+                yield _key("document", asked), as_json(ANSWERS["document"](shelf, asked))
 
 
 def _answer(shelf: Shelf, name: str, asked: Mapping[str, str]) -> Any:
@@ -107,13 +109,9 @@ def _answer(shelf: Shelf, name: str, asked: Mapping[str, str]) -> Any:
 
 
 def _put(data: dict[str, bytes], name: str, asked: Mapping[str, str], value: Any) -> None:
-    data[_key(name, asked)] = _json(value)
+    data[_key(name, asked)] = as_json(value)
 
 
 def _key(name: str, asked: Mapping[str, str]) -> str:
     """As the page's script writes an address."""
     return f"{name}?" + "&".join(f"{key}={quote(value, safe=_LETTERS)}" for key, value in sorted(asked.items()))
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()

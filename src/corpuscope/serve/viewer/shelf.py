@@ -60,6 +60,8 @@ class Shown:
     """Rises with whatever a reader could see."""
     _asks: bool = False
     """Whether nothing but its folders tells of its questions."""
+    _keyed: dict[str, Question] = field(default_factory=dict)
+    """The questions by their keys, made again when there are more."""
     _glances: dict[str, Glance | None] = field(default_factory=dict)
     _stamps: dict[str, _Stamp] = field(default_factory=dict)
     _surfacing: dict[str, Row] = field(default_factory=dict)
@@ -115,8 +117,16 @@ class Shown:
     def question_keys(self) -> list[str]:
         return list(self._questions())
 
+    def documents(self) -> Corpus:
+        """Raises `UsageError` where the corpus is not to be had."""
+        if self.corpus is None:
+            raise UsageError("the documents of this run cannot be opened here; tell where they are with --corpus")
+        return self.corpus
+
     def _questions(self) -> dict[str, Question]:
-        return {_key(question): question for question in self.dataset.questions}
+        if len(self._keyed) != len(self.dataset.questions):
+            self._keyed = {_key(question): question for question in self.dataset.questions}
+        return self._keyed
 
     def refresh(self) -> None:
         """Look again at what has changed since the last time."""

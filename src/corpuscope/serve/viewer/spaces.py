@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...agent import read_events
-from ...errors import UsageError
 from ...structure import Structured
 from ...workspace import Observation, Workspace, grep_tool
 from .shelf import Shown
@@ -63,15 +62,14 @@ class Spaces:
 
 
 def _new(shown: Shown) -> _Space:
-    if shown.corpus is None:
-        raise UsageError("the documents of this run cannot be opened here; tell where they are with --corpus")
+    corpus = shown.documents()
     system = shown.run.settings.system
     with ExitStack() as stack:
         structured = None
         if system.documents == "structured":
-            structured = stack.enter_context(closing(Structured.open(shown.corpus)))
+            structured = stack.enter_context(closing(Structured.open(corpus)))
         whole = system.boundary == "corpus"
-        workspace = stack.enter_context(Workspace(shown.corpus, structured=structured, whole=whole))
+        workspace = stack.enter_context(Workspace(corpus, structured=structured, whole=whole))
         return _Space(workspace, stack.pop_all(), 0)
 
 

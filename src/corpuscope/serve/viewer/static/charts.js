@@ -7,7 +7,7 @@ const HEIGHT = 150;
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// `turns` of `turnsOf`; `events` are {turn, class: "gold" | "cut", title}, drawn as lines across.
+// `turns` of `turnsOf`; `events` are {turn, class: "gold" | "cut"}, drawn as lines across.
 export function charts(turns, events, goTo) {
   const inTokens = turns.some((turn) => turn.tokens > 0);
   const context = {
@@ -39,15 +39,19 @@ function figure(chart, turns, events, goTo) {
   );
   let plot = null;
   const draw = () => {
-    if (!holder.isConnected || holder.clientWidth === 0) return;
     plot?.destroy();
-    plot = plotted(chart, turns, events, goTo, holder);
+    plot = holder.clientWidth ? plotted(chart, turns, events, goTo, holder) : null; // no width: it has left the page
   };
-  new ResizeObserver(() => (plot ? plot.setSize({ width: holder.clientWidth, height: HEIGHT }) : draw())).observe(holder);
-  new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  new ResizeObserver(() => (plot && holder.clientWidth ? plot.setSize({ width: holder.clientWidth, height: HEIGHT }) : draw())).observe(holder);
+  drawing.set(holder, draw);
   return node;
 }
+
+// Charts have their colours from the page, and are drawn again when these change.
+const drawing = new WeakMap();
+const drawAll = () => document.querySelectorAll(".plot").forEach((holder) => drawing.get(holder)());
+new MutationObserver(drawAll).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 
 function plotted(chart, turns, events, goTo, holder) {
   const axis = { stroke: colour("--text"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 } };
@@ -55,7 +59,7 @@ function plotted(chart, turns, events, goTo, holder) {
     width: holder.clientWidth,
     height: HEIGHT,
     legend: { show: false },
-    cursor: { drag: { x: false, y: false }, points: { size: 7 }, sync: { key: "turns" } },
+    cursor: { drag: { x: false, y: false }, points: { size: 7 } },
     scales: { x: { time: false, range: [0.5, turns.length + 0.5] }, y: { range: (_, low, high) => [0, (high || 1) * 1.08] } },
     axes: [
       { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000], size: 28 },

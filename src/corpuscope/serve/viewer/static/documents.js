@@ -8,8 +8,7 @@ const BLOCK = 500; // lines of one answer, as the server has it
 
 let sheet = null;
 
-// `at`: {run, name (docid or path), first, last, form, original: whether these lines count in the original}; `evidence`: ranges of
-// lines in the original.
+// `at`: {run, name (docid or path), first, last, form}; `evidence`: ranges of lines in the original.
 export function openDocument(at, evidence = []) {
   sheet?.close();
   const came = document.activeElement;

@@ -215,7 +215,7 @@ function toolbar(view) {
   return h("div", { class: "bar", role: "search", "aria-label": "Turns" }, input("Search turns", { type: "search", maxlength: "200", "data-search": "" }, search),
     select("Tool", [["", "all"], ...tools.map((name) => [name, shown(name)])], "", again("tool")),
     select("Only", [["", "all turns"], ["gold", "where gold is seen"], ["cut", "with results removed"], ["error", "with errors"]], "", again("only")),
-    h("button", { onclick: () => all(true), "data-key": "e" }, "unfold all"), h("button", { onclick: () => all(false) }, "fold all"), live || null);
+    h("button", { onclick: () => all(true) }, "unfold all"), h("button", { onclick: () => all(false) }, "fold all"), live || null);
 }
 
 const has = (texts, term) => {
@@ -270,7 +270,7 @@ async function look(view) {
   const listed = await get("questions", { run: view.at.run });
   view.row = listed.rows.find((row) => row.key === view.at.key);
   show(view);
-  if (view.gold.length || !view.live) await mark(view);
+  if (view.gold.length || !view.live || view.events.some((event) => event.type === "context")) await mark(view);
   if (view.follow && view.list.lastElementChild) bring(view.list.lastElementChild, "end");
   return view.live;
 }
